@@ -1,0 +1,114 @@
+/* hdrs/token_gen.c: a build-time program: token.def in, token_table.h out (on stdout). It tries multipliers until no
+ * two names share a slot; the sequence it tries is fixed, so the same rows always give the same table. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "hdrs/token.h"
+#include "hdrs/token_hash.h"
+
+#define SLOT_BITS_MIN 10
+#define SLOT_BITS_MAX 13
+#define TRIES_PER_SIZE 4000000
+
+static const char *const names[TOKEN_N] = {
+#define TOKEN(id, name, policy) [TOKEN_##id] = name,
+#include "hdrs/token.def"
+#undef TOKEN
+};
+
+struct row {
+    char lower[TOKEN_NAME_MAX + 1];
+    size_t len;
+    struct token_key key;
+};
+
+static struct row rows[TOKEN_N];
+static uint8_t slots[1 << SLOT_BITS_MAX];
+
+_Static_assert(TOKEN_N <= UINT8_MAX + 1, "a token is kept in a byte");
+
+static void fail(const char *what, const char *name)
+{
+    fprintf(stderr, "token_gen: %s: %s\n", what, name);
+    exit(1);
+}
+
+static void read_rows(void)
+{
+    for (size_t t = 1; t < TOKEN_N; t++) {
+        struct row *r = &rows[t];
+
+        r->len = strlen(names[t]);
+        if (r->len == 0 || r->len > TOKEN_NAME_MAX)
+            fail("bad length", names[t]);
+        for (size_t i = 0; i < r->len; i++) {
+            r->lower[i] = (char)tolower((unsigned char)names[t][i]);
+            /* The look-up folds case with | 0x20: exact for these characters only. */
+            if (!islower((unsigned char)r->lower[i]) && !isdigit((unsigned char)r->lower[i]) && r->lower[i] != '-')
+                fail("letters, digits and '-' only", names[t]);
+        }
+        r->key = token_key_of(r->lower, r->len);
+        for (size_t u = 1; u < t; u++)
+            if (rows[u].len == r->len && rows[u].key.first == r->key.first && rows[u].key.last == r->key.last)
+                fail("can't be told from another row by its ends and length", names[t]);
+    }
+}
+
+/* xorshift64: any decent fixed sequence does. */
+static uint64_t next_odd(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state | 1;
+}
+
+static int fits(uint64_t by_first, uint64_t by_last, unsigned bits)
+{
+    memset(slots, 0, (size_t)1 << bits);
+    for (size_t t = 1; t < TOKEN_N; t++) {
+        uint64_t slot = token_hash(rows[t].key, rows[t].len, by_first, by_last, 64 - bits);
+
+        if (slots[slot] != 0)
+            return 0;
+        slots[slot] = (uint8_t)t;
+    }
+    return 1;
+}
+
+static void print_table(uint64_t by_first, uint64_t by_last, unsigned bits)
+{
+    printf("/* Made by token_gen from token.def: don't edit. */\n#ifndef TOKEN_SLOTS\n"
+           "#define TOKEN_BY_FIRST UINT64_C(0x%016" PRIx64 ")\n"
+           "#define TOKEN_BY_LAST UINT64_C(0x%016" PRIx64 ")\n"
+           "#define TOKEN_SHIFT %u\n#define TOKEN_SLOTS %u\n#endif\n\n"
+           "#ifdef TOKEN_TABLE_DATA\n"
+           "const struct token_row token_rows[TOKEN_N] = {\n",
+           by_first, by_last, 64 - bits, 1U << bits);
+    for (size_t t = 1; t < TOKEN_N; t++)
+        printf("    [%zu] = { UINT64_C(0x%016" PRIx64 "), UINT64_C(0x%016" PRIx64 "), %zu, \"%s\" },\n", t,
+               rows[t].key.first, rows[t].key.last, rows[t].len, rows[t].lower);
+    printf("};\n\nconst uint8_t token_slots[TOKEN_SLOTS] = {\n");
+    for (size_t i = 0; i < (size_t)1 << bits; i++)
+        if (slots[i] != 0)
+            printf("    [%zu] = %u,\n", i, slots[i]);
+    printf("};\n#endif\n");
+}
+
+int main(void)
+{
+    uint64_t state = UINT64_C(0x9E3779B97F4A7C15);
+
+    read_rows();
+    for (unsigned bits = SLOT_BITS_MIN; bits <= SLOT_BITS_MAX; bits++)
+        for (int i = 0; i < TRIES_PER_SIZE; i++) {
+            uint64_t by_first = next_odd(&state), by_last = next_odd(&state);
+
+            if (fits(by_first, by_last, bits)) {
+                print_table(by_first, by_last, bits);
+                return ferror(stdout) || fflush(stdout) != 0;
+            }
+        }
+    fail("no multipliers found", "too many rows?");
+}
