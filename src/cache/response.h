@@ -1,0 +1,31 @@
+/* cache/response.h: from a response head to a stored object, from a 304 and a stored object to the updated one
+ * (RFC 9111 sections 3.1, 3.2, 4.3.4). Reads no clock. */
+#pragma once
+#include "cache/freshness.h"
+#include "cache/object.h"
+
+struct object_recipe {
+    struct arena *arena; /* NULL: on the heap (passes through, isn't stored) */
+    struct hash128 key;
+    struct span url; /* canonical, for pages and invalidation */
+    const struct head *request, *response;
+    const struct cache_control *response_cc;
+    struct response_times times;
+    int64_t lifetime; /* seconds */
+    int64_t mono;     /* monotonic microseconds at response_time */
+    bool negative;
+    const struct refresh_rule *rule; /* the one that made lifetime; NULL: the built-in line */
+};
+
+/* A new object with one reference and no body. Hop-by-hop fields, those Connection lists (but protected ones), those
+ * never stored, Age, Content-Length and Transfer-Encoding are left out, Via lines stay; Date is added from
+ * response_time when there was none that is a date. Fields named by private="..." and no-cache="..." are left out.
+ * One allocation of the exact size. NULL: no room in the arena; never on the heap. */
+struct object *object_from_response(const struct object_recipe *r);
+
+/* The object that stored becomes by a 304 (r->response): its fields replace those of the same name (W7, W8), the times
+ * are the new ones, the lifetime is worked out from the united fields by r->rule; the body is shared (one more
+ * reference), key, url and status stay. r->key, url, lifetime and negative are not looked at. Whether the 304 may
+ * update it (W6) is validate.h's business. NULL: no room, or the united head has more than HEAD_FIELDS_MAX fields;
+ * stored is as it was. */
+struct object *object_from_304(struct object *stored, const struct object_recipe *r);
