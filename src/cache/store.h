@@ -1,0 +1,68 @@
+/* cache/store.h: every stored response, shared by all workers.
+ *
+ * Look-ups take no lock and write nothing but one flag, once: they read a table of atomic words inside an epoch
+ * (base/epoch.h). Writers lock the shard of the key. Lock order: a shard or a fill, then the evictor, then an arena
+ * class; never two of one kind (doc/threads.md).
+ *
+ * Threads: any; every call but store_new and store_free is made inside the calling thread's epoch. */
+#pragma once
+#include "base/epoch.h"
+#include "cache/fill.h"
+#include "cache/object.h"
+#include "hdrs/head.h"
+
+enum eviction_policy { EVICT_S3FIFO, EVICT_LRU };
+
+struct store_limits {
+    size_t cache_mem;         /* bytes */
+    uint64_t max_object_size; /* bytes of body; larger ones pass through */
+    uint64_t min_object_size;
+    enum eviction_policy policy;
+    unsigned variants_max; /* vary_variants_max */
+};
+
+struct store *store_new(const struct store_limits *limits);
+/* No other thread may be using it, and nothing that left it waits for a grace period any more: every thread has polled
+ * its epoch until epoch_pending() was 0, or unregistered. Its fills are gone. */
+void store_free(struct store **holder);
+/* New limits after a reload; cache_mem can't change while running (false: it wanted to). */
+bool store_set_limits(struct store *s, const struct store_limits *limits);
+struct arena *store_arena(struct store *s);
+
+/* The stored response for key that this request selects (Vary), or NULL. It may be used until the epoch is left.
+ * *any says whether the key has entries at all (a variant miss is not a miss). Marks it as visited. */
+struct object *store_lookup(struct store *s, struct hash128 key, const struct head *request, bool *any);
+
+/* Puts a complete object in: it replaces the one with the same key and Vary fingerprint; variants of a key whose
+ * newest answer has Vary lose those without, and the other way round. Takes a reference of its own; evicts to make
+ * room. t: the caller's epoch. Refused (false) when an invalidation of the key came after `since` (store_now(),
+ * taken when the fetch began: I5), rarely of another key; when it isn't from the store's arena; when it had left the
+ * store before. One that is in already stays: true. */
+bool store_insert(struct store *s, struct epoch_thread *t, struct object *o, uint64_t since);
+/* A number that grows with every invalidation. */
+uint64_t store_now(const struct store *s);
+
+/* Every variant of the key goes; fills of it that are under way won't be stored. Returns how many went. */
+size_t store_invalidate(struct store *s, struct epoch_thread *t, struct hash128 key);
+/* One object goes, if it is still in. */
+void store_remove(struct store *s, struct epoch_thread *t, struct object *o);
+
+/* Evicts until the arena has head-room for n more bytes, and a reserve beside them: what is evicted comes back only
+ * after a grace period, so this looks ahead. Called by fills before they take memory; to be called before
+ * object_from_response() with an arena. False when there is no room now. */
+bool store_make_room(struct store *s, struct epoch_thread *t, size_t n);
+
+/* Like store_make_room(), for one who can come back later: true when n bytes don't fit now, but will after a grace
+ * period, because what was evicted for them is on its way out. */
+bool store_room_comes(struct store *s, struct epoch_thread *t, size_t n);
+
+struct store_stats {
+    uint64_t objects, bytes_used, bytes_footprint, capacity, evictions, inserts;
+    uint64_t index_bytes; /* the look-up table, outside the arena */
+    uint64_t fills;       /* under way */
+};
+struct store_stats store_stats(struct store *s);
+
+/* Calls each(o, ctx) for every stored object, some maybe twice or not at all if the store changes meanwhile; stops on
+ * false. For manager pages. */
+void store_each(struct store *s, bool (*each)(const struct object *o, void *ctx), void *ctx);
