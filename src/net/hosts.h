@@ -1,0 +1,11 @@
+/* net/hosts.h: the hosts file, read once. Private to net's resolver. Read-only once read: any thread. */
+#pragma once
+#include "net/addr.h"
+
+struct hosts;
+
+/* Never NULL: NULL, "none" and a file that can't be read (which is logged) give one without names. */
+struct hosts *hosts_read(const char *path);
+void hosts_free(struct hosts **holder);
+/* The addresses of name (any case) in the file's order, each once: how many, at most max. */
+size_t hosts_find(const struct hosts *h, struct span name, struct addr *out, size_t max);

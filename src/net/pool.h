@@ -1,0 +1,19 @@
+/* net/pool.h: idle connections to servers, per worker, by a name the room above chooses (address and port, or peer).
+ * An idle connection that turns readable (bytes or an end) is dead and closed at once: surplus bytes never become the
+ * next response.
+ *
+ * Threads: one pool per worker, its own thread's only. */
+#pragma once
+#include "net/addr.h"
+#include "net/worker.h"
+#include "base/span.h"
+
+struct pool;
+
+struct pool *pool_new(struct worker *w, size_t max_idle);
+void pool_free(struct pool **holder);
+/* Takes over a connected descriptor that is not registered with any stream. idle_us: server_idle_pconn_timeout. */
+void pool_put(struct pool *p, struct span name, int fd, const struct addr *peer, int64_t idle_us);
+/* The most recently used living one for name (unregistered, the caller's), or -1. */
+int pool_get(struct pool *p, struct span name, struct addr *peer);
+size_t pool_idle(const struct pool *p);

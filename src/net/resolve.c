@@ -1,0 +1,478 @@
+#include "net/resolve.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "net/dns.h"
+#include "net/hosts.h"
+
+#define NAME_MAX_LEN 253   /* RFC 1035 section 2.3.4, as text */
+#define QUESTIONS_MAX 4096 /* under way at a time: what clients of a dead DNS server can make us hold */
+#define BUCKETS_MAX 65536
+/* Seconds a failure is kept: RFC 9520 wants some; but a server that came back shall soon be noticed. */
+#define FAILURE_TTL 5
+
+/* Addresses in the order to try, without ports. Immutable; kept by the name and by each query not told yet. */
+struct answer {
+    unsigned refs;
+    enum resolve_status status;
+    size_t n;
+    struct addr addrs[];
+};
+
+/* A name asked for: with an answer that holds until `expires`, or being asked, or both for the time until the second
+ * family's answer is there. */
+struct name {
+    struct list_node chain, lru;
+    struct list_node waiting; /* struct resolve_query */
+    struct resolver *resolver;
+    struct answer *answer;
+    int64_t expires, asked_at; /* monotonic */
+    bool asking;
+    size_t len;
+    char text[];
+};
+
+struct resolver {
+    struct worker *worker;
+    struct dns *dns;
+    struct hosts *hosts;
+    char *append_domain; /* without its leading dot; NULL: none */
+    int64_t positive_ttl_max, negative_ttl;
+    size_t cache_max, n_names, n_asking;
+    struct list_node lru; /* all names, least recently used first */
+    size_t mask;
+    struct list_node *buckets; /* mask + 1 */
+    struct list_node ready;    /* struct resolve_query, each with its answer in `internal` */
+    struct worker_timer tell;
+    uint64_t lookups, hits;
+};
+
+static void dns_has_answered(void *ctx, const struct dns_answer *a, bool final);
+
+/* Answers. */
+
+static struct answer *answer_new(enum resolve_status status, const struct addr *addrs, size_t n)
+{
+    struct answer *a = xmalloc(sizeof *a + n * sizeof a->addrs[0]);
+
+    *a = (struct answer){ .refs = 1, .status = status, .n = n };
+    for (size_t i = 0; i < n; i++)
+        a->addrs[i] = addrs[i];
+    return a;
+}
+
+static struct answer *answer_ref(struct answer *a)
+{
+    a->refs++;
+    return a;
+}
+
+static void answer_unref(struct answer **holder)
+{
+    struct answer *a = *holder;
+
+    *holder = NULL;
+    if (a != NULL && --a->refs == 0)
+        free(a);
+}
+
+static size_t answer_copy(const struct answer *a, uint16_t port, struct addr *out)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        out[i] = a->addrs[i];
+        out[i].port = port;
+    }
+    return a->n;
+}
+
+/* Telling. */
+
+static void tell_ready(struct worker_timer *t)
+{
+    struct resolver *r = CONTAINER_OF(t, struct resolver, tell);
+
+    struct list_node round;
+
+    if (list_empty(&r->ready))
+        return;
+    /* What is told may cancel another one that is ready, and may ask anew: that one is told in the next round. */
+    round = r->ready;
+    round.next->prev = round.prev->next = &round;
+    list_init(&r->ready);
+    while (!list_empty(&round)) {
+        struct resolve_query *q = CONTAINER_OF(round.next, struct resolve_query, node);
+        struct answer *a = q->internal;
+        struct addr addrs[RESOLVE_ADDRS_MAX];
+
+        list_remove(&q->node);
+        q->pending = false;
+        q->internal = NULL;
+        (void)answer_copy(a, q->port, addrs);
+        q->done(q, a->status, addrs, a->n); /* q may be gone */
+        answer_unref(&a);
+    }
+}
+
+/* Takes the reference. */
+static void make_ready(struct resolver *r, struct resolve_query *q, struct answer *a)
+{
+    q->internal = a;
+    list_append(&r->ready, &q->node);
+    if (!r->tell.set)
+        worker_timer_soon(r->worker, &r->tell, tell_ready);
+}
+
+/* Names. */
+
+static struct list_node *bucket_of(struct resolver *r, struct span name)
+{
+    return &r->buckets[hash128(name.p, name.len).low & r->mask];
+}
+
+static struct name *name_find(struct resolver *r, struct span name)
+{
+    struct list_node *bucket = bucket_of(r, name);
+    struct list_node *n, *following;
+
+    LIST_EACH (n, following, bucket) {
+        struct name *known = CONTAINER_OF(n, struct name, chain);
+
+        if (span_eq(span_of(known->text, known->len), name))
+            return known;
+    }
+    return NULL;
+}
+
+static void name_drop(struct name *n)
+{
+    assert(!n->asking && list_empty(&n->waiting));
+    list_remove(&n->chain);
+    list_remove(&n->lru);
+    n->resolver->n_names--;
+    answer_unref(&n->answer);
+    free(n);
+}
+
+/* Names being asked for can't go; their number has its own limit. */
+static void make_room(struct resolver *r)
+{
+    struct list_node *n, *following;
+
+    if (r->n_names - r->n_asking < r->cache_max)
+        return;
+    LIST_EACH (n, following, &r->lru) {
+        struct name *old = CONTAINER_OF(n, struct name, lru);
+
+        if (!old->asking) {
+            name_drop(old);
+            return;
+        }
+    }
+}
+
+static struct name *name_new(struct resolver *r, struct span text)
+{
+    struct name *n;
+
+    make_room(r);
+    n = xcalloc(1, sizeof *n + text.len);
+    n->resolver = r;
+    n->len = text.len;
+    memcpy(n->text, text.p, text.len);
+    list_init(&n->waiting);
+    list_append(bucket_of(r, text), &n->chain);
+    list_append(&r->lru, &n->lru);
+    r->n_names++;
+    return n;
+}
+
+/* Its answer while that holds, else NULL. */
+static struct answer *name_answer(struct name *n)
+{
+    if (n->answer == NULL || worker_mono(n->resolver->worker) >= n->expires)
+        return NULL;
+    list_remove(&n->lru);
+    list_append(&n->resolver->lru, &n->lru);
+    return n->answer;
+}
+
+static int64_t seconds_to_keep(const struct resolver *r, const struct dns_answer *a)
+{
+    switch (a->status) {
+    case RESOLVE_OK: return a->ttl < r->positive_ttl_max ? a->ttl : r->positive_ttl_max;
+    case RESOLVE_NO_NAME: return r->negative_ttl;
+    default: return r->negative_ttl < FAILURE_TTL ? r->negative_ttl : FAILURE_TTL;
+    }
+}
+
+static void dns_has_answered(void *ctx, const struct dns_answer *a, bool final)
+{
+    struct name *n = ctx;
+    struct resolver *r = n->resolver;
+    int64_t keep = seconds_to_keep(r, a);
+
+    answer_unref(&n->answer);
+    n->answer = answer_new(a->status, a->addrs, a->n);
+    n->expires = worker_mono(r->worker) + keep * US_PER_S;
+    if (!list_empty(&n->waiting))
+        count_time(r->worker->counters, TIME_DNS, worker_mono(r->worker) - n->asked_at);
+    while (!list_empty(&n->waiting)) {
+        struct resolve_query *q = CONTAINER_OF(n->waiting.next, struct resolve_query, node);
+
+        list_remove(&q->node);
+        make_ready(r, q, answer_ref(n->answer));
+    }
+    if (!final)
+        return;
+    n->asking = false;
+    r->n_asking--;
+    if (keep <= 0 || r->cache_max == 0)
+        name_drop(n);
+    else if (r->n_names - r->n_asking > r->cache_max)
+        make_room(r);
+}
+
+/* The name as DNS is asked for it. */
+static void ask(struct resolver *r, struct name *n)
+{
+    char text[NAME_MAX_LEN + 2];
+    struct span s = span_of(n->text, n->len);
+    bool dotted = memchr(s.p, '.', s.len) != NULL;
+
+    n->asking = true;
+    n->asked_at = worker_mono(r->worker);
+    r->n_asking++;
+    count(r->worker->counters, DNS_LOOKUPS, 1);
+    memcpy(text, s.p, s.len);
+    text[s.len] = '\0';
+    if (!dotted && r->append_domain != NULL && s.len + 1 + strlen(r->append_domain) <= NAME_MAX_LEN) {
+        text[s.len] = '.';
+        strcpy(text + s.len + 1, r->append_domain);
+    }
+    dns_ask(r->dns, text, n); /* n may be gone after that */
+}
+
+/* What is known without a question. */
+
+/* Host names as the DNS knows them. What else comes here (a backslash would be an escape to c-ares) names nothing. */
+static bool is_plausible(struct span host)
+{
+    if (host.len == 0 || host.len > NAME_MAX_LEN + 1)
+        return false;
+    for (size_t i = 0; i < host.len; i++) {
+        char c = host.p[i];
+
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+              c == '_'))
+            return false;
+    }
+    return true;
+}
+
+/* RFC 6761 section 6.3: never asked of a DNS server. */
+static bool is_localhost(struct span host)
+{
+    const struct span name = SPAN("localhost"), suffix = SPAN(".localhost");
+
+    return span_eq_nocase(host, name) ||
+           (host.len > suffix.len && span_eq_nocase(span_of(host.p + host.len - suffix.len, suffix.len), suffix));
+}
+
+static size_t hosts_lookup(const struct resolver *r, struct span host, struct addr *out)
+{
+    char text[NAME_MAX_LEN + 2];
+    size_t n = hosts_find(r->hosts, host, out, RESOLVE_ADDRS_MAX);
+
+    if (n == 0 && r->append_domain != NULL && memchr(host.p, '.', host.len) == NULL &&
+        host.len + 1 + strlen(r->append_domain) <= NAME_MAX_LEN)
+        n = hosts_find(r->hosts, span_of(text, (size_t)sprintf(text, "%.*s.%s", SPAN_ARG(host), r->append_domain)), out,
+                       RESOLVE_ADDRS_MAX);
+    return n;
+}
+
+/* In place: IPv6 and IPv4 by turns, as long as there are both. */
+static void alternate(struct addr *a, size_t n)
+{
+    struct addr by_family[2][RESOLVE_ADDRS_MAX];
+    size_t have[2] = { 0 }, out = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        int four = a[i].family == AF_INET;
+
+        by_family[four][have[four]++] = a[i];
+    }
+    for (size_t i = 0; i < have[0] || i < have[1]; i++)
+        for (int four = 0; four < 2; four++)
+            if (i < have[four])
+                a[out++] = by_family[four][i];
+}
+
+/* From the literal or the hosts file; 0: neither. */
+static size_t known_here(const struct resolver *r, struct span host, struct addr *out)
+{
+    size_t n;
+
+    if (addr_parse(host, &out[0]))
+        return 1;
+    n = hosts_lookup(r, host, out);
+    if (n == 0 && is_localhost(host)) {
+        (void)addr_parse(SPAN("::1"), &out[n++]);
+        (void)addr_parse(SPAN("127.0.0.1"), &out[n++]);
+    }
+    alternate(out, n);
+    return n;
+}
+
+/* example.com. is example.com to the tables; only append_domain cares, and a dotless name with a dot has one. */
+static struct span without_root(struct span host)
+{
+    if (host.len > 1 && host.p[host.len - 1] == '.' && memchr(host.p, '.', host.len - 1) != NULL)
+        host.len--;
+    return host;
+}
+
+/* A reference for the caller, or NULL: DNS has to be asked. */
+static struct answer *known(struct resolver *r, struct span host)
+{
+    struct addr addrs[RESOLVE_ADDRS_MAX];
+    struct name *name;
+    struct answer *a;
+    size_t n = host.len > 0 ? known_here(r, host, addrs) : 0;
+
+    if (n > 0)
+        return answer_new(RESOLVE_OK, addrs, n);
+    if (!is_plausible(host))
+        return answer_new(RESOLVE_NO_NAME, NULL, 0);
+    name = name_find(r, host);
+    a = name != NULL ? name_answer(name) : NULL;
+    return a != NULL ? answer_ref(a) : NULL;
+}
+
+/* The interface. */
+
+struct resolver *resolver_new(struct worker *w, const struct resolver_config *config)
+{
+    struct resolver *r = xcalloc(1, sizeof *r);
+    const char *domain = config->append_domain;
+    size_t buckets = 64;
+
+    while (buckets < config->cache_max && buckets < BUCKETS_MAX)
+        buckets *= 2;
+    r->worker = w;
+    r->positive_ttl_max = config->positive_ttl_max;
+    r->negative_ttl = config->negative_ttl;
+    r->cache_max = config->cache_max;
+    if (domain != NULL && *domain == '.')
+        domain++;
+    if (domain != NULL && *domain != '\0')
+        r->append_domain = xstrdup(domain);
+    r->mask = buckets - 1;
+    r->buckets = xcalloc(buckets, sizeof *r->buckets);
+    for (size_t b = 0; b < buckets; b++)
+        list_init(&r->buckets[b]);
+    list_init(&r->lru);
+    list_init(&r->ready);
+    r->hosts = hosts_read(config->hosts_file);
+    r->dns = dns_new(w, config, dns_has_answered);
+    return r;
+}
+
+void resolver_free(struct resolver **holder)
+{
+    struct resolver *r = *holder;
+
+    *holder = NULL;
+    if (r == NULL)
+        return;
+    dns_free(&r->dns);
+    worker_timer_clear(&r->tell);
+    while (!list_empty(&r->lru)) {
+        struct name *n = CONTAINER_OF(r->lru.next, struct name, lru);
+
+        n->asking = false;
+        list_init(&n->waiting); /* the askers are gone by contract */
+        name_drop(n);
+    }
+    hosts_free(&r->hosts);
+    free(r->append_domain);
+    free(r->buckets);
+    free(r);
+}
+
+void resolve(struct resolver *r, struct resolve_query *q, struct span host, uint16_t port)
+{
+    struct answer *a;
+    struct name *name;
+
+    assert(!q->pending);
+    q->pending = true;
+    q->port = port;
+    host = without_root(host);
+    r->lookups++;
+    if ((a = known(r, host)) != NULL) {
+        r->hits++;
+        make_ready(r, q, a);
+        return;
+    }
+    name = name_find(r, host);
+    if ((name == NULL || !name->asking) && r->n_asking >= QUESTIONS_MAX) {
+        make_ready(r, q, answer_new(RESOLVE_FAILED, NULL, 0));
+        return;
+    }
+    if (name == NULL)
+        name = name_new(r, host);
+    list_append(&name->waiting, &q->node);
+    if (!name->asking)
+        ask(r, name);
+}
+
+void resolve_cancel(struct resolve_query *q)
+{
+    struct answer *a = q->internal;
+
+    if (!q->pending)
+        return;
+    q->pending = false;
+    q->internal = NULL;
+    list_remove(&q->node);
+    answer_unref(&a);
+}
+
+size_t resolve_cached(struct resolver *r, struct span host, uint16_t port, struct addr *out, bool *negative)
+{
+    struct answer *a = known(r, without_root(host));
+    size_t n = 0;
+
+    *negative = a != NULL && a->status == RESOLVE_NO_NAME;
+    if (a != NULL && (a->status == RESOLVE_OK || *negative)) {
+        r->lookups++;
+        r->hits++;
+        n = answer_copy(a, port, out);
+    }
+    answer_unref(&a);
+    return n;
+}
+
+bool resolver_is_busy(const struct resolver *r)
+{
+    return r->n_asking > 0 || !list_empty(&r->ready);
+}
+
+struct resolver_stats resolver_stats(const struct resolver *r)
+{
+    return (struct resolver_stats){ .lookups = r->lookups, .hits = r->hits, .entries = r->n_names - r->n_asking };
+}
+
+const char *resolve_status_text(enum resolve_status s)
+{
+    switch (s) {
+    case RESOLVE_OK: return "resolved";
+    case RESOLVE_NO_NAME: return "no such name";
+    case RESOLVE_TIMEOUT: return "DNS servers did not answer in time";
+    case RESOLVE_FAILED: break;
+    }
+    return "DNS failure";
+}

@@ -1,0 +1,55 @@
+/* net/resolve.h: names to addresses, per worker: hosts file, then DNS through c-ares, kept for their TTL. A literal
+ * address resolves to itself. One question for one name at a time; others wait for the same answer.
+ *
+ * Threads: one resolver per worker, its own thread's only. */
+#pragma once
+#include "net/addr.h"
+#include "net/worker.h"
+
+struct resolver;
+
+struct resolver_config {
+    const struct addr *servers; /* dns_nameservers; none: resolv.conf */
+    size_t n_servers;
+    const char *hosts_file;                 /* NULL or "none": none. Read once, when the resolver is made */
+    int64_t timeout_us;                     /* dns_timeout, over all tries */
+    int64_t retransmit_us;                  /* dns_retransmit_interval */
+    int64_t positive_ttl_max, negative_ttl; /* seconds: positive_dns_ttl, negative_dns_ttl */
+    const char *append_domain;              /* NULL: none */
+    size_t cache_max;                       /* names kept; ipcache_size */
+};
+
+struct resolver *resolver_new(struct worker *w, const struct resolver_config *config);
+/* Outstanding questions are dropped without an answer: their askers must be gone. */
+void resolver_free(struct resolver **holder);
+
+enum resolve_status { RESOLVE_OK, RESOLVE_NO_NAME, RESOLVE_TIMEOUT, RESOLVE_FAILED };
+#define RESOLVE_ADDRS_MAX 32
+
+/* Embedded by the asker, zeroed. */
+struct resolve_query {
+    struct list_node node;
+    /* addrs are valid during the call; both families, in the order to try (RFC 8305: IPv6 and IPv4 alternating). port
+     * is that of the query. Never called from within resolve(). */
+    void (*done)(struct resolve_query *q, enum resolve_status status, const struct addr *addrs, size_t n);
+    uint16_t port;
+    void *internal; /* resolver's own */
+    bool pending;
+};
+
+/* host: canonical (lower case, no brackets). Answered later by q->done(). */
+void resolve(struct resolver *r, struct resolve_query *q, struct span host, uint16_t port);
+/* No answer wanted any more. Idempotent. */
+void resolve_cancel(struct resolve_query *q);
+/* The answer at once, when it is known without asking (literal, hosts file, cache): its count, or 0. out:
+ * RESOLVE_ADDRS_MAX entries. *negative: known not to exist. */
+size_t resolve_cached(struct resolver *r, struct span host, uint16_t port, struct addr *out, bool *negative);
+
+/* Is anybody waiting for an answer? While not, it may be freed. */
+bool resolver_is_busy(const struct resolver *r);
+
+struct resolver_stats {
+    uint64_t lookups, hits, entries;
+};
+struct resolver_stats resolver_stats(const struct resolver *r);
+const char *resolve_status_text(enum resolve_status s);
