@@ -1,0 +1,169 @@
+#include "access/access_list.h"
+
+#include <stdlib.h>
+#include "access/acl_type.h"
+#include "base/mem.h"
+#include "base/similar.h"
+
+/* A line as it was written, for verdicts and printing. */
+struct line {
+    bool allows;
+    char *where;
+    struct acl_word *words;
+    size_t n;
+};
+
+/* A line as it is checked: constant words are gone, and so are lines with a `!all`, which never match. */
+struct rule {
+    size_t from, n; /* in checks */
+    size_t line;
+    bool allows;
+};
+
+struct access_list {
+    bool default_allow;
+    struct line *lines;
+    size_t n_lines;
+    struct rule *rules;
+    size_t n_rules;
+    struct acl_word *checks; /* all rules' words in one piece */
+    size_t n_checks;
+};
+
+struct access_list *access_list_new(bool default_allow)
+{
+    struct access_list *l = xcalloc(1, sizeof *l);
+
+    l->default_allow = default_allow;
+    return l;
+}
+
+void access_list_free(struct access_list **holder)
+{
+    struct access_list *l = *holder;
+
+    *holder = NULL;
+    if (l == NULL)
+        return;
+    for (size_t i = 0; i < l->n_lines; i++) {
+        free(l->lines[i].where);
+        free(l->lines[i].words);
+    }
+    free(l->lines);
+    free(l->rules);
+    free(l->checks);
+    free(l);
+}
+
+static const char *const actions[] = { "allow", "deny", NULL };
+
+static bool parse_action(const struct span *words, size_t n, bool *allows, struct acl_problem *p)
+{
+    bool denies = n > 0 && span_eq(words[0], SPAN("deny"));
+
+    *allows = n > 0 && span_eq(words[0], SPAN("allow"));
+    if (*allows || denies)
+        return true;
+    if (n == 0) {
+        acl_fail(p, 0, "an access line starts with 'allow' or 'deny'");
+        return false;
+    }
+    acl_fail(p, 0, "'%.*s' is neither 'allow' nor 'deny'", (int)(words[0].len < 64 ? words[0].len : 64), words[0].p);
+    p->suggestion = span_str(similar_word(actions, words[0]));
+    return false;
+}
+
+/* ACLs only ever gain values, so what is constant now stays so. */
+static void add_rule(struct access_list *l, const struct line *line)
+{
+    struct rule rule = { .from = l->n_checks, .line = l->n_lines, .allows = line->allows };
+
+    l->checks = xrealloc(l->checks, (l->n_checks + line->n) * sizeof *l->checks);
+    for (size_t i = 0; i < line->n; i++) {
+        if (!line->words[i].acl->is_constant)
+            l->checks[rule.from + rule.n++] = line->words[i];
+        else if (line->words[i].is_negated)
+            return;
+    }
+    l->n_checks += rule.n;
+    l->rules = xrealloc(l->rules, (l->n_rules + 1) * sizeof *l->rules);
+    l->rules[l->n_rules++] = rule;
+}
+
+bool access_list_add(struct access_list *l, const struct acl_set *set, const struct span *words, size_t n,
+                     const char *where, struct acl_problem *p)
+{
+    struct line line = { 0 };
+
+    *p = (struct acl_problem){ 0 };
+    if (!parse_action(words, n, &line.allows, p))
+        return false;
+    /* Squid skips such a line with a warning; a deny that isn't there is no warning matter. */
+    if (n < 2)
+        return acl_fail(p, 0, "no acl behind '%.*s': write 'all' for everybody", ACL_SHOWN(words[0]));
+    line.words = xcalloc(n - 1, sizeof *line.words);
+    for (; line.n < n - 1; line.n++)
+        if (!acl_word_parse(set, words, line.n + 1, &line.words[line.n], p)) {
+            free(line.words);
+            return false;
+        }
+    line.where = xstrdup(where);
+    add_rule(l, &line);
+    l->lines = xrealloc(l->lines, (l->n_lines + 1) * sizeof *l->lines);
+    l->lines[l->n_lines++] = line;
+    return true;
+}
+
+bool access_list_is_empty(const struct access_list *l)
+{
+    return l->n_lines == 0;
+}
+
+static enum access_answer answer_of(bool allows)
+{
+    return allows ? ACCESS_ALLOWED : ACCESS_DENIED;
+}
+
+/* What holds when no line matches. */
+static bool allows_otherwise(const struct access_list *l)
+{
+    return l->n_lines > 0 ? !l->lines[l->n_lines - 1].allows : l->default_allow;
+}
+
+struct access_verdict access_check(const struct access_list *l, const struct access_facts *f)
+{
+    if (l == NULL)
+        return (struct access_verdict){ ACCESS_ALLOWED, "default", NULL };
+    for (const struct rule *r = l->rules, *end = r + l->n_rules; r < end; r++) {
+        enum acl_answer answer = acl_words_match(l->checks + r->from, r->n, f);
+
+        if (answer == ACL_NO || (answer == ACL_UNDECIDED && r->allows))
+            continue;
+        if (answer == ACL_NEED_DST)
+            return (struct access_verdict){ ACCESS_NEED_DST, l->lines[r->line].where, NULL };
+        return (struct access_verdict){ answer_of(r->allows), l->lines[r->line].where,
+                                        l->lines[r->line].words[l->lines[r->line].n - 1].acl };
+    }
+    return (struct access_verdict){ answer_of(allows_otherwise(l)), "default", NULL };
+}
+
+bool access_always_allows(const struct access_list *l)
+{
+    if (l == NULL)
+        return true;
+    if (l->n_rules == 0)
+        return allows_otherwise(l);
+    return l->rules[0].n == 0 && l->rules[0].allows;
+}
+
+void access_list_print(const struct access_list *l, const char *directive, struct strbuf *out)
+{
+    for (size_t i = 0; i < l->n_lines; i++) {
+        const struct line *line = &l->lines[i];
+
+        sb_printf(out, "%s%s %s ", i > 0 ? " " : "", directive, line->allows ? "allow" : "deny");
+        for (size_t w = 0; w < line->n; w++)
+            sb_printf(out, "%s%s ", line->words[w].is_negated ? "!" : "", line->words[w].acl->name);
+        sb_char(out, '\n');
+    }
+}

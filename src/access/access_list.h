@@ -1,0 +1,31 @@
+/* access/access_list.h: `http_access allow|deny [!]acl ...` and its kin: lines are ORed in order, the words of one
+ * are ANDed, the first line that matches decides. No line matches: the opposite of the last line's action; no lines:
+ * the default the directive has.
+ *
+ * Threads: built by the thread that reads the configuration; read-only afterwards, by any. */
+#pragma once
+#include "access/acl.h"
+
+struct access_list;
+
+/* default_allow: the verdict without any lines. */
+struct access_list *access_list_new(bool default_allow);
+void access_list_free(struct access_list **holder);
+/* words: allow|deny, then [!]acl names, all of them defined already. where: "FILE:LINE", copied. False: *p says why;
+ * p->word is the index into words. */
+bool access_list_add(struct access_list *l, const struct acl_set *set, const struct span *words, size_t n,
+                     const char *where, struct acl_problem *p);
+bool access_list_is_empty(const struct access_list *l);
+
+enum access_answer { ACCESS_DENIED, ACCESS_ALLOWED, ACCESS_NEED_DST };
+struct access_verdict {
+    enum access_answer answer;
+    const char *where;      /* "FILE:LINE" of the line that decided, or "default" */
+    const struct acl *last; /* the last ACL of that line: deny_info's; NULL: none */
+};
+struct access_verdict access_check(const struct access_list *l, const struct access_facts *f);
+/* NULL lists allow everything; constant ones don't look at the facts. */
+bool access_always_allows(const struct access_list *l);
+struct strbuf;
+/* One "NAME allow|deny words" line each; lines after the first start with a blank, as Squid's mgr:config does. */
+void access_list_print(const struct access_list *l, const char *directive, struct strbuf *out);

@@ -1,0 +1,109 @@
+/* access/acl_type.h: what stands behind an ACL. For this room only. */
+#pragma once
+#include "access/acl.h"
+#include "base/strbuf.h"
+
+struct acl_type;
+
+/* The words of one acl line while its values are read. */
+struct acl_line {
+    const struct acl_set *set;
+    const struct acl *self;   /* the ACL that gets the values */
+    const struct span *words; /* words[at..n) are the values */
+    size_t n, at;
+    struct acl_problem *problem;
+};
+
+/* How values are kept: shared by all types with values of that kind. */
+struct acl_kind {
+    void *(*make)(const struct acl_type *type);
+    /* False: l->problem says why. */
+    bool (*parse)(const struct acl_line *l, void *values);
+    void (*print)(const struct acl *a, struct strbuf *out); /* each value and a blank */
+    void (*release)(void *values);
+};
+
+typedef enum acl_answer acl_matcher(const void *values, const struct access_facts *f);
+
+struct acl_type {
+    const char *name;
+    const struct acl_kind *kind;
+    acl_matcher *match;
+    const char *field;
+};
+
+struct acl {
+    const struct acl_type *type;
+    char *name;
+    void *values;
+    bool is_built_in;
+    bool is_constant; /* true of everything, for good: values are only ever added */
+    bool is_visited;  /* acl_group.c's, while it looks for circles */
+};
+
+/* The row of that name, with old spellings; NULL: unknown. */
+const struct acl_type *acl_type_find(struct span name);
+/* Does Squid know it, though we don't yet? */
+bool acl_type_is_missing(struct span name);
+/* For ACLs whose definition failed: ACL_UNDECIDED. */
+extern const struct acl_type acl_type_broken;
+
+extern const struct acl_kind acl_kind_addresses; /* struct addr_set */
+extern const struct acl_kind acl_kind_numbers;   /* struct number_set */
+extern const struct acl_kind acl_kind_statuses;  /* the same, 100-999 */
+extern const struct acl_kind acl_kind_domains;   /* struct domain_set */
+extern const struct acl_kind acl_kind_words;     /* struct word_set */
+extern const struct acl_kind acl_kind_schemes;   /* the same, lower case */
+extern const struct acl_kind acl_kind_methods;   /* struct method_set */
+extern const struct acl_kind acl_kind_times;     /* struct time_set */
+
+/* Known methods as bits, so that most questions touch no text. */
+struct method_set;
+bool method_set_contains(const struct method_set *s, enum http_method method, struct span name);
+
+/* acl_pattern.c */
+extern const struct acl_kind acl_kind_patterns; /* struct acl_patterns */
+extern const struct acl_kind acl_kind_field;    /* the same, with a field name: first value, or the type's */
+struct acl_patterns;
+enum acl_answer acl_patterns_match(const struct acl_patterns *p, struct span text);
+/* On the text with its %xx decoded once, as Squid does: `%70orn` must not pass where `porn` is denied. */
+enum acl_answer acl_patterns_match_unescaped(const struct acl_patterns *p, struct span text);
+/* On the field's value; several lines are joined with commas. No such field: ACL_NO. */
+enum acl_answer acl_patterns_match_field(const struct acl_patterns *p, const struct head *h);
+
+/* acl_word.c: [!]NAME, in access lists and in any-of and all-of. */
+struct acl_word {
+    acl_matcher *match; /* acl->type's, and acl->values: one load less on the hit path */
+    const void *values;
+    const struct acl *acl;
+    bool is_negated;
+};
+bool acl_word_parse(const struct acl_set *s, const struct span *words, size_t at, struct acl_word *out,
+                    struct acl_problem *p);
+/* Are all of them true? The first that isn't ends it. */
+enum acl_answer acl_words_match(const struct acl_word *words, size_t n, const struct access_facts *f);
+
+/* acl_group.c */
+extern const struct acl_kind acl_kind_any_of, acl_kind_all_of; /* struct acl_group */
+struct acl_group;
+enum acl_answer acl_group_match(const struct acl_group *g, const struct access_facts *f);
+
+/* acl_problem.c. Always false, so that `return acl_fail(...)` reads well. */
+bool acl_fail(struct acl_problem *p, size_t word, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Later warnings of a line are dropped. */
+void acl_warn(struct acl_problem *p, size_t word, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* printf("%.*s") for words that may be long. */
+#define ACL_SHOWN(s) (int)((s).len < 80 ? (s).len : 80), ((s).p ? (s).p : "")
+
+/* The name most like it, or SPAN_NONE. */
+struct span acl_similar_name(const struct acl_set *s, struct span name);
+
+/* acl.c, for acl_built_in.c. */
+struct acl *acl_set_insert(struct acl_set *s, struct span name, const struct acl_type *type);
+bool acl_add_values(struct acl_set *s, struct acl *a, const struct span *words, size_t n, struct acl_problem *p);
+
+/* acl_built_in.c */
+void acl_built_in_define(struct acl_set *s);
+/* An acl line that names built-in a. type: what the line says, NULL when unknown. */
+bool acl_built_in_redefine(struct acl_set *s, struct acl *a, const struct acl_type *type, const struct span *words,
+                           size_t n, struct acl_problem *p);
