@@ -1,0 +1,297 @@
+/* The directives that work: one row each, in mgr:config's order. Defaults are text and go through the same parser as
+ * the file, so a bad one can't hide. The others, that are known but do nothing, are in ignored.c. */
+#include "conf/directive.h"
+
+#define AT(member) offsetof(struct settings, member)
+#define KB INT64_C(1024)
+#define MB (KB * KB)
+
+const struct directive directives_working[] = {
+    /* process */
+    { "workers", &kind_count, AT(workers), "0",
+      .meaning = "How many threads serve connections. 0: one for each processor that is online.", .high = 200 },
+    /* who may */
+    { "acl", &kind_acl, 0, NULL,
+      .meaning =
+          "acl NAME TYPE [flags] values...   or   acl NAME TYPE \"/path/of/a/list\"\n"
+          "Names a condition for the access lists below. More lines of one name add values. all, localhost, manager,\n"
+          "to_localhost, to_linklocal and CONNECT exist from the start. A list file has one value a line; it must "
+          "exist.",
+      .flags = REPEATS },
+    { "http_access", &kind_access, AT(http_access), NULL,
+      .meaning = "http_access allow|deny [!]acl...\n"
+                 "Which requests are served. Lines are tried in order and the first whose ACLs all hold decides; when "
+                 "none does,\n"
+                 "the opposite of the last line. Without any line everything is denied.",
+      .flags = REPEATS },
+    { "http_reply_access", &kind_access, AT(http_reply_access), NULL,
+      .meaning = "http_reply_access allow|deny [!]acl...\n"
+                 "Which responses are passed on. Without any line all are.",
+      .flags = REPEATS | ALLOWS },
+    /* listening */
+    { "http_port", &kind_port, AT(ports), NULL,
+      .meaning = "http_port [address:]port [accel] [defaultsite=host[:port]] [no-vhost] [vport[=n]] [allow-direct] "
+                 "[ignore-cc]\n"
+                 "          [name=word] [tcpkeepalive[=idle,interval,timeout]]\n"
+                 "Where clients connect; without an address on every one. accel makes it a reverse proxy: the site is "
+                 "taken from\n"
+                 "Host, or is defaultsite. Several lines make several ports.",
+      .flags = REPEATS },
+    /* peers */
+    { "cache_peer", &kind_peer, AT(peers), NULL,
+      .meaning = "cache_peer host parent http-port 0 [name=word] [originserver] [default] [round-robin] [weight=n] "
+                 "[proxy-only]\n"
+                 "           [login=user:password|PASS|PASSTHRU] [connect-timeout=seconds] [no-query] [no-digest]\n"
+                 "A proxy, or with originserver a web server, that requests may be forwarded to. There is no ICP.",
+      .flags = REPEATS },
+    { "cache_peer_access", &kind_peer_access, AT(peers), NULL,
+      .meaning = "cache_peer_access peer allow|deny [!]acl...\n"
+                 "Which requests a peer may get. Without any line all.",
+      .flags = REPEATS },
+    { "forward_max_tries", &kind_count, AT(forward_max_tries), "25",
+      .meaning = "How many addresses or peers are tried for one request.", .low = 1, .high = 1000 },
+    { "never_direct", &kind_access, AT(never_direct), NULL,
+      .meaning = "never_direct allow|deny [!]acl...\n"
+                 "Requests that may go to peers only, never to the origin itself.",
+      .flags = REPEATS },
+    { "always_direct", &kind_access, AT(always_direct), NULL,
+      .meaning = "always_direct allow|deny [!]acl...\n"
+                 "Requests that go to the origin itself, never to a peer.",
+      .flags = REPEATS },
+    /* memory and cache */
+    { "cache_mem", &kind_size, AT(cache_mem), "256 MB",
+      .meaning = "Memory for stored responses: the whole cache, and a bound that holds. Changes need a restart.",
+      .low = MB },
+    { "maximum_object_size_in_memory", &kind_size, AT(maximum_object_size_in_memory), "8 MB",
+      .meaning = "Larger responses aren't stored. As there is no disk cache, the larger of this and "
+                 "maximum_object_size counts." },
+    { "memory_replacement_policy", &kind_eviction, AT(eviction), "s3fifo",
+      .meaning = "s3fifo, lru, heap LRU, heap GDSF or heap LFUDA: what makes room. The last two mean s3fifo here." },
+    { "minimum_object_size", &kind_size, AT(minimum_object_size), "0 KB",
+      .meaning = "Smaller responses aren't stored." },
+    { "maximum_object_size", &kind_size, AT(maximum_object_size), "4 MB",
+      .meaning = "See maximum_object_size_in_memory." },
+    { "cache", &kind_access, AT(cache), NULL,
+      .meaning =
+          "cache allow|deny [!]acl...\n"
+          "Requests that may be answered from the cache and whose responses may be stored. Without any line all.",
+      .flags = REPEATS | ALLOWS, .aliases = "no_cache" },
+    { "send_hit", &kind_access, AT(send_hit), NULL,
+      .meaning = "send_hit allow|deny [!]acl...\n"
+                 "Requests that may be answered from the cache.",
+      .flags = REPEATS | ALLOWS },
+    { "store_miss", &kind_access, AT(store_miss), NULL,
+      .meaning = "store_miss allow|deny [!]acl...\n"
+                 "Responses that may be stored.",
+      .flags = REPEATS | ALLOWS },
+    { "max_stale", &kind_duration, AT(max_stale), "1 week",
+      .meaning = "How long past its freshness a response may still be served when the origin can't be reached." },
+    { "refresh_pattern", &kind_refresh, AT(refresh), NULL,
+      .meaning = "refresh_pattern [-i] regex min percent max [options]\n"
+                 "How long, in minutes, a response stays fresh that says nothing about it: percent of its age when it "
+                 "came, at\n"
+                 "least min, at most max. The first regex that matches the URL counts. Options: override-expire "
+                 "override-lastmod\n"
+                 "reload-into-ims ignore-reload ignore-no-store ignore-private refresh-ims store-stale "
+                 "max-stale=minutes; most\n"
+                 "break RFC 9111.",
+      .flags = REPEATS },
+    { "quick_abort_min", &kind_signed_size, AT(quick_abort_min), "16 KB",
+      .meaning = "When a client leaves while its response is being fetched: finish it if less than this is missing. "
+                 "-1: always.",
+      .flags = UNIT_KB | MAY_BE_NEGATIVE },
+    { "quick_abort_max", &kind_signed_size, AT(quick_abort_max), "16 KB",
+      .meaning = "... and give up if more than this is missing.", .flags = UNIT_KB | MAY_BE_NEGATIVE },
+    { "quick_abort_pct", &kind_percent, AT(quick_abort_pct), "95",
+      .meaning = "... and finish it if more than this part of it is there." },
+    { "read_ahead_gap", &kind_signed_size, AT(read_ahead_gap), "16 KB",
+      .meaning = "How far a fetch may run ahead of the client that reads it.", .low = 4 * KB, .high = 1024 * MB },
+    { "negative_ttl", &kind_duration, AT(negative_ttl), "0 seconds",
+      .meaning = "How long error responses without explicit freshness are stored. More than 0 breaks RFC 9111." },
+    { "minimum_expiry_time", &kind_duration, AT(minimum_expiry_time), "0 seconds",
+      .meaning = "Responses that are fresh for less and have no validator aren't stored." },
+    { "collapsed_forwarding", &kind_switch, AT(collapsed_forwarding), "on",
+      .meaning = "Concurrent misses of one URL wait for one fetch." },
+    { "vary_variants_max", &kind_count, AT(vary_variants_max), "64",
+      .meaning = "How many variants of one URL (Vary) are kept.", .low = 1, .high = 65536 },
+    /* logs */
+    { "logformat", &kind_logformat, AT(logformats), NULL,
+      .meaning = "logformat name format...\n"
+                 "Names a format for access_log. squid, common, combined, referrer and useragent exist from the start.",
+      .flags = REPEATS | RAW },
+    { "access_log", &kind_access_log, AT(logs), "stdio:${logdir}/access.log squid",
+      .meaning = "access_log none   or   access_log stdio:/path [logformat=name] [on-error=die|drop] [[!]acl...]\n"
+                 "Where a line for each request goes; several lines make several logs. The old form, /path name, works "
+                 "too, and\n"
+                 "daemon: means stdio:. A log that can't be written never stops traffic, but with on-error=die.",
+      .flags = REPEATS, .aliases = "cache_access_log" },
+    { "logfile_rotate", &kind_count, AT(logfile_rotate), "10",
+      .meaning =
+          "How many old logs a rotation keeps (.0, .1, ...). 0: the files are only opened anew, for logrotate(8).",
+      .high = 1000 },
+    { "log_mime_hdrs", &kind_switch, AT(log_mime_hdrs), "off",
+      .meaning = "Adds the heads of request and response to each line." },
+    { "strip_query_terms", &kind_switch, AT(strip_query_terms), "on",
+      .meaning = "Leaves what follows the ? out of the logs." },
+    { "pid_filename", &kind_string, AT(pid_filename), "${rundir}/loligo.pid",
+      .meaning = "Where the process number is written; none: nowhere." },
+    { "cache_log", &kind_string, AT(cache_log), "${logdir}/cache.log",
+      .meaning = "What happens to the proxy itself is told here." },
+    { "debug_options", &kind_debug_options, AT(debug_level), "ALL,1",
+      .meaning = "debug_options ALL,level\n"
+                 "How much cache_log gets, 0 to 9. Levels of single sections are accepted and mean nothing." },
+    { "coredump_dir", &kind_string, AT(coredump_dir), "none", .meaning = "The directory the process changes to." },
+    /* names and user */
+    { "cache_effective_user", &kind_string, AT(effective_user), "proxy",
+      .meaning = "The user to become after a start as root." },
+    { "cache_effective_group", &kind_string, AT(effective_group), NULL,
+      .meaning = "The group to become; by default that of the user." },
+    { "visible_hostname", &kind_string, AT(visible_hostname), NULL,
+      .meaning = "This proxy's name in Via and on error pages; by default the host's." },
+    { "cache_mgr", &kind_string, AT(cache_mgr), "webmaster", .meaning = "Whom error pages name for questions." },
+    { "httpd_suppress_version_string", &kind_switch, AT(httpd_suppress_version_string), "off",
+      .meaning = "Leaves the version out of what clients see." },
+    { "cachemgr_passwd", &kind_cachemgr, AT(cachemgr), NULL,
+      .meaning = "cachemgr_passwd password|disable|none action...\n"
+                 "A password for manager pages, no access to them at all, or access without one.",
+      .flags = REPEATS },
+    /* protocol */
+    { "via", &kind_switch, AT(via), "on",
+      .meaning = "Adds this proxy to Via. RFC 9110 demands it, and loops are seen by it." },
+    { "forwarded_for", &kind_forwarded_for, AT(forwarded_for), "on",
+      .meaning =
+          "What X-Forwarded-For gets: the client (on), unknown (off), what the client sent (transparent), the client\n"
+          "alone (truncate), or nothing, the field being removed (delete)." },
+    { "relaxed_header_parser", &kind_relaxed, AT(relaxed_header_parser), "off",
+      .meaning = "Admits lines that end in LF alone, and blanks where one was meant. Never laxer about where a message "
+                 "ends." },
+    { "request_header_max_size", &kind_size, AT(request_header_max_size), "64 KB",
+      .meaning = "Larger request heads are refused (431; 414 when it is the URL).", .low = KB, .high = 16 * MB },
+    { "reply_header_max_size", &kind_size, AT(reply_header_max_size), "64 KB",
+      .meaning = "Larger response heads are refused (502).", .low = KB, .high = 16 * MB },
+    { "header_fields_max", &kind_count, AT(header_fields_max), "256", .meaning = "Heads with more fields are refused.",
+      .low = 16, .high = HEAD_FIELDS_MAX },
+    { "chunk_extension_max", &kind_size, AT(chunk_extension_max), "16 KB",
+      .meaning = "How many bytes of chunk extensions a message may have in all.", .high = 16 * MB },
+    { "request_body_max_size", &kind_size, AT(request_body_max_size), "0 KB",
+      .meaning = "Larger request bodies are refused (413). 0: no limit." },
+    { "client_request_buffer_max_size", &kind_size, AT(client_request_buffer_max_size), "512 KB",
+      .meaning = "How much of a request is held while it can't be forwarded.", .high = 1024 * MB },
+    /* connections */
+    { "client_persistent_connections", &kind_switch, AT(client_persistent_connections), "on",
+      .meaning = "Clients may send several requests over one connection." },
+    { "server_persistent_connections", &kind_switch, AT(server_persistent_connections), "on",
+      .meaning = "Connections to origins and peers are kept for the next request." },
+    { "half_closed_clients", &kind_tristate, AT(half_closed_clients), "auto",
+      .meaning =
+          "Whether a client that closed its sending half still gets its response. auto: yes, for what it had asked." },
+    { "forward_timeout", &kind_duration, AT(forward_timeout), "4 minutes",
+      .meaning = "How long all attempts to forward one request may take together." },
+    { "connect_timeout", &kind_duration, AT(connect_timeout), "1 minute",
+      .meaning = "How long a connection to an origin may take to come about." },
+    { "peer_connect_timeout", &kind_duration, AT(peer_connect_timeout), "30 seconds",
+      .meaning = "The same for a peer." },
+    { "read_timeout", &kind_duration, AT(read_timeout), "15 minutes",
+      .meaning = "How long an origin may be silent in the middle of a response." },
+    { "write_timeout", &kind_duration, AT(write_timeout), "15 minutes",
+      .meaning = "How long a client may take nothing in the middle of a response." },
+    { "request_timeout", &kind_duration, AT(request_timeout), "1 minute",
+      .meaning = "How long a request head may take from its first byte to its last, however steadily it comes." },
+    { "request_start_timeout", &kind_duration, AT(request_start_timeout), "5 minutes",
+      .meaning = "How long a new connection may wait before its first byte." },
+    { "client_idle_pconn_timeout", &kind_duration, AT(client_idle_pconn_timeout), "2 minutes",
+      .meaning = "How long a client's connection may rest between requests.", .aliases = "persistent_request_timeout" },
+    { "server_idle_pconn_timeout", &kind_duration, AT(server_idle_pconn_timeout), "1 minute",
+      .meaning = "How long a connection to an origin is kept without use.", .aliases = "pconn_timeout" },
+    { "client_lifetime", &kind_duration, AT(client_lifetime), "1 day",
+      .meaning = "How long one request may take in all." },
+    { "shutdown_lifetime", &kind_duration, AT(shutdown_lifetime), "30 seconds",
+      .meaning = "How long a stop waits for what is in progress." },
+    { "max_filedescriptors", &kind_count64, AT(max_filedescriptors), "0",
+      .meaning = "How many files and connections may be open. 0: as the system says.", .aliases = "max_filedesc" },
+    /* names on the network */
+    { "dns_nameservers", &kind_nameservers, AT(nameservers), NULL,
+      .meaning = "dns_nameservers address...\n"
+                 "Whom to ask instead of those in /etc/resolv.conf.",
+      .flags = REPEATS },
+    { "hosts_file", &kind_string, AT(hosts_file), "/etc/hosts",
+      .meaning = "Names that are looked up here before DNS is asked; none: no file." },
+    { "append_domain", &kind_string, AT(append_domain), NULL, .meaning = "Put behind names without a dot." },
+    { "dns_timeout", &kind_duration, AT(dns_timeout), "30 seconds",
+      .meaning = "How long one name may take to resolve." },
+    { "dns_retransmit_interval", &kind_duration, AT(dns_retransmit_interval), "5 seconds",
+      .meaning = "How long until a question is sent again." },
+    { "positive_dns_ttl", &kind_duration, AT(positive_dns_ttl), "6 hours",
+      .meaning = "An answer is kept no longer than this." },
+    { "negative_dns_ttl", &kind_duration, AT(negative_dns_ttl), "1 minute",
+      .meaning = "How long it is kept that a name doesn't exist." },
+    { "ipcache_size", &kind_count, AT(ipcache_size), "1024", .meaning = "How many names are kept.", .low = 1,
+      .high = 10000000 },
+    { "happy_eyeballs_connect_timeout", &kind_duration, AT(happy_eyeballs_connect_timeout), "250",
+      .meaning = "Milliseconds until an address of the other family is tried beside the first.", .flags = UNIT_MS },
+    /* the file itself */
+    { "configuration_includes_quoted_values", &kind_quoted_values, 0, "off",
+      .meaning =
+          "off: \"/path\" in an acl is a list file. on: quotes only quote, and a list file is parameters(\"/path\").",
+      .flags = REPEATS },
+    { .name = NULL },
+};
+
+#define WORKING (sizeof directives_working / sizeof directives_working[0] - 1)
+#define NAMES_MAX 512
+
+const struct directive *directive_at(size_t i)
+{
+    return i < WORKING ? &directives_working[i] : &directives_ignored[i - WORKING];
+}
+
+size_t directive_count(void)
+{
+    size_t n = 0;
+
+    while (directives_ignored[n].name != NULL)
+        n++;
+    return WORKING + n;
+}
+
+/* Is it one of the words? */
+static bool has_word(const char *words, struct span word)
+{
+    while (words != NULL && *words != '\0') {
+        size_t len = strcspn(words, " ");
+
+        if (span_eq(word, span_of(words, len)))
+            return true;
+        words += len + (words[len] == ' ');
+    }
+    return false;
+}
+
+int directive_find(struct span name)
+{
+    size_t n = directive_count();
+
+    for (size_t i = 0; i < n; i++)
+        if (span_eq(name, span_str(directive_at(i)->name)))
+            return (int)i;
+    for (size_t i = 0; i < n; i++)
+        if (has_word(directive_at(i)->aliases, name))
+            return (int)i;
+    return -1;
+}
+
+const char *const *directive_names(void)
+{
+    static const char *names[NAMES_MAX];
+    static size_t n;
+
+    if (n == 0) { /* one thread reads configurations */
+        while (n < directive_count() && n < NAMES_MAX - 2) {
+            names[n] = directive_at(n)->name;
+            n++;
+        }
+        names[n++] = "include";
+        names[n] = NULL;
+    }
+    return names;
+}

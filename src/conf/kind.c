@@ -1,0 +1,447 @@
+/* The plain kinds: sizes, times, numbers, words. Each is a parser and a printer that gives back what it takes. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/similar.h"
+#include "conf/directive.h"
+#include "conf/value.h"
+
+#define THOUSAND_YEARS (INT64_C(365000) * 86400 * US_PER_S) /* beyond it, sums with the clock could overflow */
+#define SIZE_MOST (INT64_C(1) << 60)
+
+static void *field(const struct reading *r, const struct directive *d)
+{
+    return (char *)r->s + d->at;
+}
+
+static const void *field_of(const struct settings *s, const struct directive *d)
+{
+    return (const char *)s + d->at;
+}
+
+bool words_between(struct reading *r, const struct line *l, size_t min, size_t max)
+{
+    struct span name = l->words[0].text;
+
+    if (l->n - 1 < min) {
+        struct place end = lexer_place(r->lexer, l->words[l->n - 1].raw_to);
+
+        diag_error(r->report, end, NULL, "%.*s needs %zu words, here %s %zu", SPAN_ARG(name), min,
+                   l->n == 2 ? "is" : "are", l->n - 1);
+        return false;
+    }
+    if (l->n - 1 > max) {
+        struct span extra = l->words[max + 1].text;
+
+        diag_error(r->report, l->words[max + 1].at, NULL, "'%.*s' is one word too many for %.*s", QUOTED_ARG(extra),
+                   SPAN_ARG(name));
+        return false;
+    }
+    return true;
+}
+
+bool option_is(struct span word, const char *key, struct span *value)
+{
+    size_t n = strlen(key);
+
+    if (word.len <= n || memcmp(word.p, key, n) != 0 || word.p[n] != '=')
+        return false;
+    *value = span_of(word.p + n + 1, word.len - n - 1);
+    return true;
+}
+
+bool port_number(struct span text, uint16_t *out)
+{
+    int64_t n;
+
+    if (value_count(text, 1, 65535, &n) != VALUE_OK)
+        return false;
+    *out = (uint16_t)n;
+    return true;
+}
+
+/* The messages all number-like kinds share. False: it was an error. */
+static bool number_ok(struct reading *r, const struct line *l, enum value_result result, const char *what,
+                      const char *const *units)
+{
+    const struct word *number = &l->words[1], *unit = l->n > 2 ? &l->words[2] : number;
+
+    switch (result) {
+    case VALUE_OK:
+    case VALUE_NO_UNIT: return true;
+    case VALUE_NO_NUMBER:
+        diag_error(r->report, number->at, NULL, "'%.*s' is no %s", QUOTED_ARG(number->text), what);
+        return false;
+    case VALUE_BAD_UNIT: {
+        struct span written = unit->text;
+
+        while (unit == number && written.len > 0 &&
+               (written.p[0] == '.' || written.p[0] == '-' || (written.p[0] >= '0' && written.p[0] <= '9')))
+            written.p++, written.len--;
+        diag_error(r->report, unit->at, similar_word(units, written), "unknown unit '%.*s'", QUOTED_ARG(written));
+        return false;
+    }
+    case VALUE_TOO_LARGE:
+        diag_error(r->report, number->at, NULL, "'%.*s' is out of range", QUOTED_ARG(number->text));
+        return false;
+    }
+    return false;
+}
+
+static bool in_bounds(struct reading *r, const struct directive *d, const struct line *l, int64_t value, int64_t most)
+{
+    int64_t high = d->high != 0 ? d->high : most;
+
+    if (value >= d->low && value <= high)
+        return true;
+    diag_error(r->report, l->words[1].at, NULL, "'%.*s' is out of range: %" PRId64 " to %" PRId64 " are allowed",
+               QUOTED_ARG(l->words[1].text), d->low, high);
+    return false;
+}
+
+static bool read_size(struct reading *r, const struct directive *d, const struct line *l, int64_t *bytes)
+{
+    bool kb = d->flags & UNIT_KB;
+    enum value_result result;
+
+    if (!words_between(r, l, 1, 2))
+        return false;
+    if (span_eq(l->words[1].text, SPAN("none")) && (d->flags & MAY_BE_NEGATIVE)) {
+        *bytes = -1;
+        return true;
+    }
+    result = value_size(l->words[1].text, l->n > 2 ? l->words[2].text : SPAN_NONE, kb ? 1024 : 1, bytes);
+    if (!number_ok(r, l, result, "size (such as 64 MB)", value_size_units))
+        return false;
+    if (result == VALUE_NO_UNIT)
+        diag_warning(r->report, l->words[1].at, NULL, "no unit: '%.*s' is taken as %s", QUOTED_ARG(l->words[1].text),
+                     kb ? "KB" : "bytes");
+    if (*bytes == -1 && (d->flags & MAY_BE_NEGATIVE))
+        return true;
+    return in_bounds(r, d, l, *bytes, SIZE_MOST);
+}
+
+static void parse_size(struct reading *r, const struct directive *d, const struct line *l)
+{
+    int64_t bytes;
+
+    if (read_size(r, d, l, &bytes))
+        *(uint64_t *)field(r, d) = (uint64_t)bytes;
+}
+
+static void print_size(const struct settings *s, const struct directive *d, struct strbuf *out)
+{
+    sb_printf(out, "%s %" PRIu64 " bytes\n", d->name, *(const uint64_t *)field_of(s, d));
+}
+
+static void parse_signed_size(struct reading *r, const struct directive *d, const struct line *l)
+{
+    int64_t bytes;
+
+    if (read_size(r, d, l, &bytes))
+        *(int64_t *)field(r, d) = bytes;
+}
+
+static void print_signed_size(const struct settings *s, const struct directive *d, struct strbuf *out)
+{
+    int64_t bytes = *(const int64_t *)field_of(s, d);
+
+    if ((d->flags & UNIT_KB) && (bytes < 0 || bytes % 1024 == 0))
+        sb_printf(out, "%s %" PRId64 " KB\n", d->name, bytes < 0 ? -1 : bytes / 1024);
+    else
+        sb_printf(out, "%s %" PRId64 " bytes\n", d->name, bytes);
+}
+
+static void parse_duration(struct reading *r, const struct directive *d, const struct line *l)
+{
+    int64_t us, bare = d->flags & UNIT_MS ? 1000 : US_PER_S;
+    struct span unit;
+
+    if (!words_between(r, l, 1, 2))
+        return;
+    unit = l->n > 2 ? l->words[2].text : SPAN_NONE;
+    if (!number_ok(r, l, value_duration(l->words[1].text, unit, bare, &us), "time (such as 30 seconds)",
+                   value_duration_units))
+        return;
+    if (us > THOUSAND_YEARS || us < d->low)
+        diag_error(r->report, l->words[1].at, NULL, "'%.*s' is out of range", QUOTED_ARG(l->words[1].text));
+    else
+        *(int64_t *)field(r, d) = us;
+}
+
+static void print_duration(const struct settings *s, const struct directive *d, struct strbuf *out)
+{
+    int64_t us = *(const int64_t *)field_of(s, d);
+
+    if (d->flags & UNIT_MS)
+        sb_printf(out, "%s %" PRId64 "\n", d->name, us / 1000);
+    else if (us % US_PER_S == 0)
+        sb_printf(out, "%s %" PRId64 " seconds\n", d->name, us / US_PER_S);
+    else
+        sb_printf(out, "%s %" PRId64 " microseconds\n", d->name, us);
+}
+
+static bool read_count(struct reading *r, const struct directive *d, const struct line *l, int64_t *n)
+{
+    return words_between(r, l, 1, 1) &&
+           number_ok(r, l, value_count(l->words[1].text, INT64_MIN, INT64_MAX, n), "number", NULL) &&
+           in_bounds(r, d, l, *n, INT32_MAX);
+}
+
+static void parse_count(struct reading *r, const struct directive *d, const struct line *l)
+{
+    int64_t n;
+
+    if (read_count(r, d, l, &n))
+        *(int *)field(r, d) = (int)n;
+}
+
+static void print_int(const struct settings *s, const struct directive *d, struct strbuf *out)
+{
+    sb_printf(out, "%s %d\n", d->name, *(const int *)field_of(s, d));
+}
+
+static void parse_count64(struct reading *r, const struct directive *d, const struct line *l)
+{
+    int64_t n;
+
+    if (read_count(r, d, l, &n))
+        *(uint64_t *)field(r, d) = (uint64_t)n;
+}
+
+static void print_count64(const struct settings *s, const struct directive *d, struct strbuf *out)
+{
+    sb_printf(out, "%s %" PRIu64 "\n", d->name, *(const uint64_t *)field_of(s, d));
+}
+
+static void parse_percent(struct reading *r, const struct directive *d, const struct line *l)
+{
+    int64_t n;
+
+    if (words_between(r, l, 1, 1) && number_ok(r, l, value_percent(l->words[1].text, 100, &n), "percentage", NULL))
+        *(int *)field(r, d) = (int)n;
+}
+
+static bool read_switch(struct reading *r, const struct line *l, bool *on)
+{
+    if (!words_between(r, l, 1, 1))
+        return false;
+    if (value_switch(l->words[1].text, on) == VALUE_OK)
+        return true;
+    diag_error(r->report, l->words[1].at, similar_word(value_switch_words, l->words[1].text),
+               "'%.*s' is neither on nor off", QUOTED_ARG(l->words[1].text));
+    return false;
+}
+
+static void parse_switch(struct reading *r, const struct directive *d, const struct line *l)
+{
+    bool on;
+
+    if (read_switch(r, l, &on))
+        *(bool *)field(r, d) = on;
+}
+
+static void print_switch(const struct settings *s, const struct directive *d, struct strbuf *out)
+{
+    sb_printf(out, "%s %s\n", d->name, *(const bool *)field_of(s, d) ? "on" : "off");
+}
+
+/* Squid also has `warn`: on, with a line in cache.log. */
+static void parse_relaxed(struct reading *r, const struct directive *d, const struct line *l)
+{
+    if (l->n == 2 && span_eq_nocase(l->words[1].text, SPAN("warn")))
+        *(bool *)field(r, d) = true;
+    else
+        parse_switch(r, d, l);
+}
+
+static void parse_tristate(struct reading *r, const struct directive *d, const struct line *l)
+{
+    bool on;
+
+    if (l->n == 2 && span_eq(l->words[1].text, SPAN("auto")))
+        *(enum tristate *)field(r, d) = TRI_UNSET;
+    else if (read_switch(r, l, &on))
+        *(enum tristate *)field(r, d) = on ? TRI_ON : TRI_OFF;
+}
+
+static void print_tristate(const struct settings *s, const struct directive *d, struct strbuf *out)
+{
+    static const char *const words[] = { [TRI_UNSET] = "auto", [TRI_OFF] = "off", [TRI_ON] = "on" };
+
+    sb_printf(out, "%s %s\n", d->name, words[*(const enum tristate *)field_of(s, d)]);
+}
+
+static void parse_string(struct reading *r, const struct directive *d, const struct line *l)
+{
+    char **at = field(r, d);
+    struct span text;
+
+    if (!words_between(r, l, 1, 1))
+        return;
+    text = l->words[1].text;
+    if (text.len == 0 || memchr(text.p, '\0', text.len) != NULL) {
+        diag_error(r->report, l->words[1].at, NULL, "%s can't be '%.*s'", d->name, QUOTED_ARG(text));
+        return;
+    }
+    free(*at);
+    *at = (d->flags & NONE_IS_NULL) && span_eq(text, SPAN("none")) ? NULL : xspandup(text);
+}
+
+static void print_string(const struct settings *s, const struct directive *d, struct strbuf *out)
+{
+    const char *text = *(char *const *)field_of(s, d);
+
+    if (text != NULL || (d->flags & NONE_IS_NULL))
+        sb_printf(out, "%s %s\n", d->name, text != NULL ? text : "none");
+}
+
+static const char *const eviction_words[] = { "s3fifo", "lru", "heap", NULL };
+static const char *const heap_words[] = { "GDSF", "LFUDA", "LRU", NULL };
+
+static void parse_eviction(struct reading *r, const struct directive *d, const struct line *l)
+{
+    enum eviction_policy *at = field(r, d);
+    struct span word = l->words[1].text;
+    bool heap = span_eq(word, SPAN("heap"));
+
+    if (!words_between(r, l, heap ? 2 : 1, heap ? 2 : 1))
+        return;
+    if (span_eq(word, SPAN("s3fifo"))) {
+        *at = EVICT_S3FIFO;
+    } else if (span_eq(word, SPAN("lru")) || (heap && span_eq(l->words[2].text, SPAN("LRU")))) {
+        *at = EVICT_LRU;
+    } else if (heap && (span_eq(l->words[2].text, SPAN("GDSF")) || span_eq(l->words[2].text, SPAN("LFUDA")))) {
+        *at = EVICT_S3FIFO;
+        diag_warning(r->report, l->words[2].at, NULL,
+                     "heap %.*s isn't implemented: s3fifo is used, which keeps what is asked for often as well",
+                     SPAN_ARG(l->words[2].text));
+    } else {
+        const struct word *bad = &l->words[heap ? 2 : 1];
+
+        diag_error(r->report, bad->at, similar_word(heap ? heap_words : eviction_words, bad->text),
+                   "unknown replacement policy '%.*s'", QUOTED_ARG(bad->text));
+    }
+}
+
+static void print_eviction(const struct settings *s, const struct directive *d, struct strbuf *out)
+{
+    sb_printf(out, "%s %s\n", d->name, *(const enum eviction_policy *)field_of(s, d) == EVICT_LRU ? "lru" : "s3fifo");
+}
+
+static const char *const forwarded_words[] = {
+    [FORWARDED_FOR_ON] = "on",
+    [FORWARDED_FOR_OFF] = "off",
+    [FORWARDED_FOR_TRANSPARENT] = "transparent",
+    [FORWARDED_FOR_TRUNCATE] = "truncate",
+    [FORWARDED_FOR_DELETE] = "delete",
+    NULL,
+};
+
+static void parse_forwarded_for(struct reading *r, const struct directive *d, const struct line *l)
+{
+    struct span word = l->words[1].text;
+    bool on;
+
+    if (!words_between(r, l, 1, 1))
+        return;
+    if (value_switch(word, &on) == VALUE_OK) { /* enable and disable, too */
+        *(enum forwarded_for *)field(r, d) = on ? FORWARDED_FOR_ON : FORWARDED_FOR_OFF;
+        return;
+    }
+    for (size_t i = 0; forwarded_words[i] != NULL; i++)
+        if (span_eq_nocase(word, span_str(forwarded_words[i]))) {
+            *(enum forwarded_for *)field(r, d) = (enum forwarded_for)i;
+            return;
+        }
+    diag_error(r->report, l->words[1].at, similar_word(forwarded_words, word), "%s can't be '%.*s'", d->name,
+               QUOTED_ARG(word));
+}
+
+static void print_forwarded_for(const struct settings *s, const struct directive *d, struct strbuf *out)
+{
+    sb_printf(out, "%s %s\n", d->name, forwarded_words[*(const enum forwarded_for *)field_of(s, d)]);
+}
+
+/* ALL,1 33,2 rotate=1: the level of ALL counts; sections are Squid's own and mean nothing here. */
+static void parse_debug_options(struct reading *r, const struct directive *d, const struct line *l)
+{
+    for (size_t i = 1; i < l->n; i++) {
+        struct span word = l->words[i].text, ignored;
+        const char *comma = memchr(word.p ? word.p : "", ',', word.len);
+        int64_t section = 0, level;
+
+        if (option_is(word, "rotate", &ignored))
+            continue;
+        if (comma == NULL ||
+            value_count(span_of(comma + 1, (size_t)(word.p + word.len - comma) - 1), -1, 99, &level) != VALUE_OK) {
+            diag_error(r->report, l->words[i].at, NULL, "'%.*s' isn't of the form SECTION,LEVEL", QUOTED_ARG(word));
+            continue;
+        }
+        word.len = (size_t)(comma - word.p);
+        if (span_eq_nocase(word, SPAN("ALL")))
+            *(int *)field(r, d) = level < 0 ? 0 : level > 9 ? 9 : (int)level;
+        else if (value_count(word, 0, 99, &section) != VALUE_OK)
+            diag_error(r->report, l->words[i].at, NULL, "'%.*s' is neither ALL nor a section's number",
+                       QUOTED_ARG(word));
+    }
+}
+
+static void print_debug_options(const struct settings *s, const struct directive *d, struct strbuf *out)
+{
+    sb_printf(out, "%s ALL,%d\n", d->name, *(const int *)field_of(s, d));
+}
+
+static void parse_nameservers(struct reading *r, const struct directive *d, const struct line *l)
+{
+    struct settings *s = r->s;
+
+    for (size_t i = 1; i < l->n; i++) {
+        struct addr a;
+
+        if (!addr_parse(l->words[i].text, &a)) {
+            diag_error(r->report, l->words[i].at, NULL, "%s: '%.*s' is no IP address", d->name,
+                       QUOTED_ARG(l->words[i].text));
+            continue;
+        }
+        a.port = 53;
+        *ARRAY_PUSH(s->nameservers, s->n_nameservers) = a;
+    }
+}
+
+static void print_nameservers(const struct settings *s, const struct directive *d, struct strbuf *out)
+{
+    char text[ADDR_TEXT_MAX];
+
+    if (s->n_nameservers == 0)
+        return;
+    sb_str(out, d->name);
+    for (size_t i = 0; i < s->n_nameservers; i++) {
+        addr_print(&s->nameservers[i], text);
+        sb_printf(out, " %s", text);
+    }
+    sb_char(out, '\n');
+}
+
+static void parse_quoted_values(struct reading *r, const struct directive *d, const struct line *l)
+{
+    (void)d;
+    read_switch(r, l, &r->quoted_values);
+}
+
+const struct directive_kind kind_size = { parse_size, print_size };
+const struct directive_kind kind_signed_size = { parse_signed_size, print_signed_size };
+const struct directive_kind kind_duration = { parse_duration, print_duration };
+const struct directive_kind kind_count = { parse_count, print_int };
+const struct directive_kind kind_count64 = { parse_count64, print_count64 };
+const struct directive_kind kind_percent = { parse_percent, print_int };
+const struct directive_kind kind_switch = { parse_switch, print_switch };
+const struct directive_kind kind_tristate = { parse_tristate, print_tristate };
+const struct directive_kind kind_string = { parse_string, print_string };
+const struct directive_kind kind_eviction = { parse_eviction, print_eviction };
+const struct directive_kind kind_forwarded_for = { parse_forwarded_for, print_forwarded_for };
+const struct directive_kind kind_relaxed = { parse_relaxed, print_switch };
+const struct directive_kind kind_debug_options = { parse_debug_options, print_debug_options };
+const struct directive_kind kind_nameservers = { parse_nameservers, print_nameservers };
+const struct directive_kind kind_quoted_values = { parse_quoted_values, NULL };

@@ -1,0 +1,272 @@
+/* cache_peer HOST TYPE HTTP-PORT ICP-PORT [options] and cache_peer_access. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/similar.h"
+#include "conf/directive.h"
+#include "conf/value.h"
+
+static const char *const type_words[] = { "parent", "sibling", "multicast", NULL };
+static const char *const login_words[] = { "PASS", "PASSTHRU", NULL };
+static const char *const option_words[] = {
+    "no-query",     "no-digest",        "no-netdb-exchange",
+    "proxy-only",   "default",          "round-robin",
+    "weight=",      "login=",           "name=",
+    "originserver", "connect-timeout=", "connect-fail-limit=",
+    "no-delay",     "no-tproxy",        NULL,
+};
+
+/* They steer ICP, digests, delay pools, TPROXY: with none of those there is nothing to steer. Prefixes, when they end
+ * in =. */
+static const char *const pointless[] = {
+    "no-digest",      "no-netdb-exchange", "no-delay", "no-tproxy", "allow-miss",
+    "closest-only",   "background-ping",   "ttl=",     "basetime=", "digest-url=",
+    "auth-no-keytab", "connection-auth=",  NULL,
+};
+
+/* Prefixes, when they end in = or -. */
+static const struct {
+    const char *name, *why;
+} refused[] = {
+    { "ssl", "TLS to peers is not supported yet" },
+    { "tls", "TLS to peers is not supported yet" },
+    { "tls-", "TLS to peers is not supported yet" },
+    { "sslcert=", "TLS to peers is not supported yet" },
+    { "sslkey=", "TLS to peers is not supported yet" },
+    { "sslversion=", "TLS to peers is not supported yet" },
+    { "sslcipher=", "TLS to peers is not supported yet" },
+    { "ssloptions=", "TLS to peers is not supported yet" },
+    { "sslcafile=", "TLS to peers is not supported yet" },
+    { "sslcapath=", "TLS to peers is not supported yet" },
+    { "sslcrlfile=", "TLS to peers is not supported yet" },
+    { "sslflags=", "TLS to peers is not supported yet" },
+    { "ssldomain=", "TLS to peers is not supported yet" },
+    { "carp", "not supported yet; round-robin is" },
+    { "carp-key=", "not supported yet; round-robin is" },
+    { "userhash", "not supported yet; round-robin is" },
+    { "sourcehash", "not supported yet; round-robin is" },
+    { "weighted-round-robin", "not supported yet; round-robin with weight= is" },
+    { "multicast-responder", "there is no ICP" },
+    { "multicast-siblings", "there is no ICP" },
+    { "htcp", "there is no HTCP" },
+    { "htcp=", "there is no HTCP" },
+    { "forceddomain=", "not supported yet" },
+    { "front-end-https", "not supported yet" },
+    { "front-end-https=", "not supported yet" },
+    { "standby=", "not supported yet" },
+    { "max-conn=", "not supported yet: connections to the peer would not be limited" },
+};
+
+static bool begins(struct span word, const char *pattern)
+{
+    size_t n = strlen(pattern);
+
+    if (pattern[n - 1] != '=' && pattern[n - 1] != '-')
+        return span_eq(word, span_str(pattern));
+    return word.len >= n && memcmp(word.p, pattern, n) == 0;
+}
+
+static struct peer_setting *peer_find(const struct settings *s, struct span name)
+{
+    for (size_t i = 0; i < s->n_peers; i++)
+        if (span_eq(name, span_str(s->peers[i].name)))
+            return &s->peers[i];
+    return NULL;
+}
+
+static bool login_passes(struct span login)
+{
+    return span_eq(login, SPAN("PASS")) || span_eq(login, SPAN("PASSTHRU"));
+}
+
+static void read_login(struct reading *r, struct peer_setting *p, const struct word *w, struct span value)
+{
+    if (value.len >= 9 && memcmp(value.p, "NEGOTIATE", 9) == 0) {
+        diag_error(r->report, w->at, NULL, "login=NEGOTIATE is not supported yet");
+    } else if (!login_passes(value) && memchr(value.p, ':', value.len) == NULL) {
+        diag_error(r->report, w->at, similar_word(login_words, value), "login= takes user:password, PASS or PASSTHRU");
+    } else {
+        free(p->login);
+        p->login = xspandup(value);
+    }
+}
+
+/* Options without a value. */
+static bool read_flag(struct peer_setting *p, struct span word)
+{
+    const struct {
+        const char *name;
+        bool *to;
+    } flags[] = {
+        { "no-query", &p->no_query },       { "proxy-only", &p->proxy_only },     { "default", &p->is_default },
+        { "round-robin", &p->round_robin }, { "originserver", &p->originserver },
+    };
+
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+        if (span_eq(word, span_str(flags[i].name)))
+            return *flags[i].to = true;
+    return false;
+}
+
+static bool read_number(struct peer_setting *p, struct span word)
+{
+    struct span value;
+    int64_t n;
+
+    if (option_is(word, "weight", &value) && value_count(value, 1, 1000000, &n) == VALUE_OK)
+        p->weight = (int)n;
+    else if (option_is(word, "connect-timeout", &value) && value_count(value, 1, 86400, &n) == VALUE_OK)
+        p->connect_timeout = n * US_PER_S;
+    else
+        /* How many failures make a peer dead is ours to judge; the number is only checked. */
+        return option_is(word, "connect-fail-limit", &value) && value_count(value, 1, INT32_MAX, &n) == VALUE_OK;
+    return true;
+}
+
+static void read_option(struct reading *r, struct peer_setting *p, const struct word *w)
+{
+    struct span value;
+
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+        if (begins(w->text, refused[i].name)) {
+            diag_error(r->report, w->at, NULL, "cache_peer option '%.*s': %s", QUOTED_ARG(w->text), refused[i].why);
+            return;
+        }
+    for (size_t i = 0; pointless[i] != NULL; i++)
+        if (begins(w->text, pointless[i]))
+            return;
+    if (read_flag(p, w->text) || read_number(p, w->text))
+        return;
+    if (option_is(w->text, "login", &value)) {
+        read_login(r, p, w, value);
+    } else if (option_is(w->text, "name", &value) && value.len > 0) {
+        free(p->name);
+        p->name = xspandup(value);
+    } else {
+        diag_error(r->report, w->at, similar_word(option_words, w->text),
+                   "unknown cache_peer option or bad value '%.*s'", QUOTED_ARG(w->text));
+    }
+}
+
+/* HOST TYPE HTTP-PORT ICP-PORT. False: it was an error. */
+static bool read_fixed(struct reading *r, const struct line *l, uint16_t *port, int64_t *icp_port)
+{
+    const struct word *type = &l->words[2];
+
+    if (span_eq(type->text, SPAN("sibling")) || span_eq(type->text, SPAN("multicast"))) {
+        diag_error(r->report, type->at, NULL, "cache_peer type %.*s needs ICP, which is not supported: only parent is",
+                   SPAN_ARG(type->text));
+        return false;
+    }
+    if (!span_eq(type->text, SPAN("parent"))) {
+        diag_error(r->report, type->at, similar_word(type_words, type->text), "unknown cache_peer type '%.*s'",
+                   QUOTED_ARG(type->text));
+        return false;
+    }
+    if (!port_number(l->words[3].text, port)) {
+        diag_error(r->report, l->words[3].at, NULL, "'%.*s' is no port: 1 to 65535 are", QUOTED_ARG(l->words[3].text));
+        return false;
+    }
+    if (value_count(l->words[4].text, 0, 65535, icp_port) != VALUE_OK) {
+        diag_error(r->report, l->words[4].at, NULL, "'%.*s' is no ICP port: 0 means none",
+                   QUOTED_ARG(l->words[4].text));
+        return false;
+    }
+    return true;
+}
+
+static void parse_peer(struct reading *r, const struct directive *d, const struct line *l)
+{
+    struct settings *s = r->s;
+    struct peer_setting *p;
+    struct span host;
+    int64_t icp_port;
+    uint16_t port;
+
+    (void)d;
+    if (!words_between(r, l, 4, SIZE_MAX) || !read_fixed(r, l, &port, &icp_port))
+        return;
+    host = l->words[1].text;
+    if (host.len >= 2 && host.p[0] == '[' && host.p[host.len - 1] == ']')
+        host = span_of(host.p + 1, host.len - 2);
+    if (host.len == 0) {
+        diag_error(r->report, l->words[1].at, NULL, "cache_peer needs a host");
+        return;
+    }
+    p = ARRAY_PUSH(s->peers, s->n_peers);
+    p->host = xspandup(host);
+    p->port = port;
+    p->weight = 1;
+    p->name = xspandup(host);
+    for (size_t i = 5; i < l->n; i++)
+        read_option(r, p, &l->words[i]);
+    /* Authorization is end-to-end and reaches an origin server anyhow; Proxy-Authorization ends here. */
+    if (p->login != NULL && login_passes(span_str(p->login)) && !p->originserver)
+        diag_error(r->report, l->words[1].at, NULL,
+                   "login=%s is supported with originserver only: clients' credentials would not reach the peer",
+                   p->login);
+    if (icp_port != 0 && !p->no_query)
+        diag_error(r->report, l->words[4].at, NULL, "ICP is not supported: write 0 for its port, or no-query");
+    if (peer_find(s, span_str(p->name)) != p)
+        diag_error(r->report, l->words[1].at, NULL,
+                   "a cache_peer named '%s' is there already: tell them apart by name=", p->name);
+}
+
+static void print_peer(const struct settings *s, const struct directive *d, struct strbuf *out)
+{
+    for (size_t i = 0; i < s->n_peers; i++) {
+        const struct peer_setting *p = &s->peers[i];
+
+        sb_printf(out, "%s %s parent %u 0 name=%s", d->name, p->host, p->port, p->name);
+        if (p->no_query)
+            sb_str(out, " no-query");
+        if (p->proxy_only)
+            sb_str(out, " proxy-only");
+        if (p->is_default)
+            sb_str(out, " default");
+        if (p->round_robin)
+            sb_str(out, " round-robin");
+        if (p->weight != 1)
+            sb_printf(out, " weight=%d", p->weight);
+        if (p->originserver)
+            sb_str(out, " originserver");
+        if (p->connect_timeout != 0)
+            sb_printf(out, " connect-timeout=%" PRId64, p->connect_timeout / US_PER_S);
+        if (p->login != NULL)
+            sb_printf(out, " login=%s", strchr(p->login, ':') != NULL ? "XXXXXXXXXX" : p->login);
+        sb_char(out, '\n');
+    }
+}
+
+static void parse_peer_access(struct reading *r, const struct directive *d, const struct line *l)
+{
+    struct peer_setting *p;
+
+    (void)d;
+    if (!words_between(r, l, 2, SIZE_MAX))
+        return;
+    p = peer_find(r->s, l->words[1].text);
+    if (p == NULL) {
+        diag_error(r->report, l->words[1].at, NULL, "no cache_peer '%.*s' is defined above",
+                   QUOTED_ARG(l->words[1].text));
+        return;
+    }
+    if (p->access == NULL)
+        p->access = access_list_new(true);
+    access_add_words(r, p->access, l, 2, NULL);
+}
+
+static void print_peer_access(const struct settings *s, const struct directive *d, struct strbuf *out)
+{
+    for (size_t i = 0; i < s->n_peers; i++)
+        if (s->peers[i].access != NULL) {
+            char *name = xasprintf("%s %s", d->name, s->peers[i].name);
+
+            access_list_print(s->peers[i].access, name, out);
+            free(name);
+        }
+}
+
+const struct directive_kind kind_peer = { parse_peer, print_peer };
+const struct directive_kind kind_peer_access = { parse_peer_access, print_peer_access };

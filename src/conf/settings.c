@@ -1,0 +1,86 @@
+#include "conf/settings.h"
+
+#include <stdlib.h>
+#include "conf/directive.h"
+
+struct settings *settings_ref(struct settings *s)
+{
+    atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    return s;
+}
+
+static void free_lists(struct settings *s)
+{
+    for (size_t i = 0; i < s->n_ports; i++) {
+        free(s->ports[i].name);
+        free(s->ports[i].defaultsite);
+    }
+    for (size_t i = 0; i < s->n_peers; i++) {
+        free(s->peers[i].name);
+        free(s->peers[i].host);
+        free(s->peers[i].login);
+        access_list_free(&s->peers[i].access);
+    }
+    for (size_t i = 0; i < s->n_refresh; i++) {
+        free(s->refresh[i].pattern);
+        regex_set_free(&s->refresh[i].regex);
+    }
+    for (size_t i = 0; i < s->n_cachemgr; i++) {
+        free(s->cachemgr[i].password);
+        for (size_t a = 0; a < s->cachemgr[i].n_actions; a++)
+            free(s->cachemgr[i].actions[a]);
+        free(s->cachemgr[i].actions);
+    }
+    free(s->ports);
+    free(s->peers);
+    free(s->refresh);
+    free(s->cachemgr);
+    free(s->nameservers);
+}
+
+static void free_logs(struct settings *s)
+{
+    for (size_t i = 0; i < s->n_logs; i++) {
+        free(s->logs[i].module);
+        free(s->logs[i].place);
+        free(s->logs[i].format_name);
+        access_list_free(&s->logs[i].acl);
+    }
+    for (size_t i = 0; i < s->n_logformats; i++) {
+        free(s->logformats[i].name);
+        free(s->logformats[i].spec);
+        if (s->logformat_free != NULL && s->logformats[i].format != NULL)
+            s->logformat_free(s->logformats[i].format);
+    }
+    free(s->logs);
+    free(s->logformats);
+}
+
+/* The strings and access lists are those the table knows. */
+static void free_rows(struct settings *s)
+{
+    for (const struct directive *d = directives_working; d->name != NULL; d++) {
+        void *at = (char *)s + d->at;
+
+        if (d->kind == &kind_string)
+            free(*(char **)at);
+        else if (d->kind == &kind_access)
+            access_list_free(at);
+    }
+}
+
+void settings_unref(struct settings **holder)
+{
+    struct settings *s = *holder;
+
+    *holder = NULL;
+    /* Release: our reads end before another thread frees. Acquire: if we are last, so have theirs. */
+    if (s == NULL || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    free_lists(s);
+    free_logs(s);
+    free_rows(s);
+    acl_set_free(&s->acls);
+    free(s->file);
+    free(s);
+}

@@ -1,0 +1,171 @@
+/* conf/settings.h: a configuration, read: plain data, read-only once workers use it, refcounted. A reload builds
+ * another one and swaps; a transaction keeps the one it started with. Durations in microseconds, sizes in bytes.
+ *
+ * Threads: built by one; then read by any. settings_ref/unref from any. */
+#pragma once
+#include <stdatomic.h>
+#include "access/access_list.h"
+#include "access/regex_set.h"
+#include "base/strbuf.h"
+#include "cache/freshness.h"
+#include "cache/store.h"
+#include "net/addr.h"
+
+struct port_setting { /* http_port */
+    struct addr at;
+    char *name; /* name=, or the address as written */
+    bool accel, vhost, ignore_cc, allow_direct;
+    char *defaultsite; /* NULL: none */
+    int vport;         /* vport=N; 0: none */
+    bool tcp_keepalive;
+    int keepalive_idle, keepalive_interval, keepalive_timeout; /* seconds; 0: kernel's */
+};
+
+struct peer_setting { /* cache_peer */
+    char *name, *host;
+    uint16_t port;
+    bool originserver, is_default, round_robin, proxy_only, no_query;
+    int weight;
+    int64_t connect_timeout;    /* 0: peer_connect_timeout */
+    char *login;                /* login=user:password; PASS, PASSTHRU (originserver): nothing to do; NULL: none */
+    struct access_list *access; /* cache_peer_access; NULL: allow */
+};
+
+struct refresh_setting { /* refresh_pattern */
+    char *pattern;
+    bool ignore_case;
+    struct regex_set *regex; /* NULL: matches everything (".") */
+    struct refresh_rule rule;
+};
+
+struct log_setting {         /* access_log */
+    char *module;            /* "stdio", "daemon" ...; "none" */
+    char *place;             /* a path */
+    char *format_name;       /* "squid", or a logformat's */
+    void *format;            /* the logformat_setting's of this name, which owns it; NULL for module none */
+    struct access_list *acl; /* NULL: everything */
+    bool on_error_die;
+};
+
+struct logformat_setting {
+    char *name, *spec;
+    void *format; /* compiled by conf_hooks.logformat_compile; freed by logformat_free */
+    bool builtin; /* not from the file: a built-in one that an access_log asked for */
+};
+
+struct cachemgr_setting { /* cachemgr_passwd */
+    char *password;       /* "none", "disable" or the word */
+    char **actions;
+    size_t n_actions;
+};
+
+enum forwarded_for {
+    FORWARDED_FOR_ON,
+    FORWARDED_FOR_OFF,
+    FORWARDED_FOR_TRANSPARENT,
+    FORWARDED_FOR_TRUNCATE,
+    FORWARDED_FOR_DELETE
+};
+enum tristate { TRI_UNSET, TRI_OFF, TRI_ON };
+
+#define ARRAY_OF(type, name)                                                                                           \
+    type *name;                                                                                                        \
+    size_t n_##name
+
+struct settings {
+    atomic_uint refs;
+    char *file;                           /* where it was read from */
+    void (*logformat_free)(void *format); /* conf_hooks' */
+    struct acl_set *acls;
+
+    ARRAY_OF(struct port_setting, ports);
+    ARRAY_OF(struct peer_setting, peers);
+    ARRAY_OF(struct refresh_setting, refresh);
+    ARRAY_OF(struct log_setting, logs);
+    ARRAY_OF(struct logformat_setting, logformats);
+    ARRAY_OF(struct cachemgr_setting, cachemgr);
+    ARRAY_OF(struct addr, nameservers);
+
+    struct access_list *http_access, *http_reply_access, *cache, *store_miss, *send_hit, *always_direct, *never_direct;
+
+    /* process */
+    int workers;        /* 0: one per online CPU */
+    char *pid_filename; /* "none": none */
+    char *cache_log;
+    char *coredump_dir;                     /* "none" or NULL: none */
+    char *effective_user, *effective_group; /* group NULL: the user's */
+    char *visible_hostname;                 /* never NULL: the host's name when not set */
+    char *cache_mgr;                        /* who to write to */
+    int64_t shutdown_lifetime;
+    int logfile_rotate;
+    int debug_level;
+    uint64_t max_filedescriptors; /* 0: as the kernel says */
+
+    /* cache */
+    uint64_t cache_mem, maximum_object_size, maximum_object_size_in_memory, minimum_object_size;
+    enum eviction_policy eviction;
+    bool collapsed_forwarding;
+    int64_t negative_ttl, minimum_expiry_time, max_stale;
+    int64_t quick_abort_min, quick_abort_max; /* bytes; min -1: always finish */
+    int quick_abort_pct;
+    int64_t read_ahead_gap;
+
+    /* protocol */
+    bool via, strip_query_terms, httpd_suppress_version_string, log_mime_hdrs, relaxed_header_parser;
+    enum forwarded_for forwarded_for;
+    uint64_t request_header_max_size, reply_header_max_size;
+    uint64_t request_body_max_size, client_request_buffer_max_size; /* 0: no limit */
+    int header_fields_max, vary_variants_max;
+    uint64_t chunk_extension_max;
+    bool client_persistent_connections, server_persistent_connections;
+    enum tristate half_closed_clients;
+    int forward_max_tries;
+
+    /* waits */
+    int64_t connect_timeout, peer_connect_timeout, forward_timeout, read_timeout, write_timeout, request_timeout,
+        request_start_timeout, client_idle_pconn_timeout, server_idle_pconn_timeout, client_lifetime,
+        happy_eyeballs_connect_timeout;
+
+    /* names */
+    char *hosts_file, *append_domain;
+    int64_t dns_timeout, dns_retransmit_interval, positive_dns_ttl, negative_dns_ttl;
+    int ipcache_size;
+};
+
+struct settings *settings_ref(struct settings *s);
+void settings_unref(struct settings **holder);
+
+/* What conf can't know, handed in from above. */
+struct conf_hooks {
+    /* Compiles a logformat; NULL: error (capacity 160) says what, *at the offset in spec. */
+    void *(*logformat_compile)(const char *spec, char error[160], size_t *at);
+    void (*logformat_free)(void *format);
+    /* The spec of a built-in format; NULL: there is none of that name. */
+    const char *(*logformat_builtin)(struct span name);
+};
+
+/* Where problems go. */
+struct conf_report {
+    unsigned errors, warnings;
+    /* Called for each. `text` is complete, printable and without a line end:
+     * "FILE:LINE:COLUMN: error: what is wrong (did you mean 'x'?)". NULL: they are only counted. */
+    void (*say)(struct conf_report *r, bool is_error, const char *text);
+    void *user;
+};
+
+/* Reads a file and all it includes; reports everything wrong, not just the first thing. NULL when there was an error.
+ * hooks may be NULL, and so may their members: formats then stay uncompiled. They outlive the settings. */
+struct settings *settings_read(const char *path, const struct conf_hooks *hooks, struct conf_report *report);
+/* The same from text (the embedded default); name stands for the file in messages. Opens no other file:
+ * `include` and list files are errors, and so are names in http_port (names in ACLs are resolved by src/access). */
+struct settings *settings_read_text(const char *name, struct span text, const struct conf_hooks *hooks,
+                                    struct conf_report *report);
+/* squid.conf.default, printed from the directive table: each directive's meaning as comments, its default commented
+ * out, then the recommended minimum that is in force. The same under every prefix. */
+void settings_print_default(struct strbuf *out);
+/* mgr:config: every directive with its value in force, in table order, Squid's units. Passwords are not shown. */
+void settings_print(const struct settings *s, struct strbuf *out);
+/* The refresh rule for a canonical URL. Never NULL (built-in `. 0 20% 4320`). */
+const struct refresh_rule *settings_refresh_rule(const struct settings *s, struct span url);
+/* The compiled-in minimum configuration that `./run` uses without -f; the text itself. */
+struct span settings_embedded(void);

@@ -1,0 +1,401 @@
+#include "harness.h"
+#include "conf/directive.h"
+
+/* Every name Squid 5.7 knows, its obsolete ones included: none may be unknown here. */
+static const char squid_names[] =
+    "broken_vary_encoding cache_vary error_map external_refresh_check location_rewrite_program refresh_stale_hit "
+    "dns_v4_first cache_peer_domain ie_refresh sslproxy_cafile sslproxy_capath sslproxy_cipher "
+    "sslproxy_client_certificate sslproxy_client_key sslproxy_flags sslproxy_options sslproxy_version "
+    "hierarchy_stoplist log_access log_icap ignore_ims_on_miss balance_on_multiple_ip "
+    "chunked_request_body_max_size dns_v4_fallback emulate_httpd_log forward_log ftp_list_width ignore_expect_100 "
+    "log_fqdn log_ip_on_direct maximum_single_addr_tries referer_log update_headers url_rewrite_concurrency "
+    "useragent_log dns_testnames extension_methods zero_buffers incoming_rate server_http11 upgrade_http0.9 "
+    "zph_local header_access httpd_accel_no_pmtu_disc wais_relay_host wais_relay_port workers cpu_affinity_map "
+    "shared_memory_locking hopeless_kid_revival_delay auth_param authenticate_cache_garbage_interval "
+    "authenticate_ttl authenticate_ip_ttl external_acl_type acl proxy_protocol_access follow_x_forwarded_for "
+    "acl_uses_indirect_client delay_pool_uses_indirect_client log_uses_indirect_client "
+    "tproxy_uses_indirect_client spoof_client_ip http_access adapted_http_access http_reply_access icp_access "
+    "htcp_access htcp_clr_access miss_access ident_lookup_access reply_body_max_size on_unsupported_protocol "
+    "auth_schemes http_port https_port ftp_port tcp_outgoing_tos clientside_tos tcp_outgoing_mark "
+    "mark_client_packet mark_client_connection qos_flows tcp_outgoing_address host_verify_strict "
+    "client_dst_passthru tls_outgoing_options ssl_unclean_shutdown ssl_engine sslproxy_session_ttl "
+    "sslproxy_session_cache_size sslproxy_foreign_intermediate_certs sslproxy_cert_sign_hash ssl_bump "
+    "sslproxy_cert_error sslproxy_cert_sign sslproxy_cert_adapt sslpassword_program sslcrtd_program "
+    "sslcrtd_children sslcrtvalidator_program sslcrtvalidator_children cache_peer cache_peer_access "
+    "neighbor_type_domain dead_peer_timeout forward_max_tries cache_mem maximum_object_size_in_memory "
+    "memory_cache_shared memory_cache_mode memory_replacement_policy cache_replacement_policy minimum_object_size "
+    "maximum_object_size cache_dir store_dir_select_algorithm max_open_disk_fds cache_swap_low cache_swap_high "
+    "logformat access_log icap_log logfile_daemon stats_collection cache_store_log cache_swap_state "
+    "logfile_rotate mime_table log_mime_hdrs pid_filename client_netmask strip_query_terms buffered_logs "
+    "netdb_filename cache_log debug_options coredump_dir ftp_user ftp_passive ftp_epsv_all ftp_epsv ftp_eprt "
+    "ftp_sanitycheck ftp_telnet_protocol diskd_program unlinkd_program pinger_program pinger_enable "
+    "url_rewrite_program url_rewrite_children url_rewrite_host_header url_rewrite_access url_rewrite_bypass "
+    "url_rewrite_extras url_rewrite_timeout store_id_program store_id_extras store_id_children store_id_access "
+    "store_id_bypass cache send_hit store_miss max_stale refresh_pattern quick_abort_min quick_abort_max "
+    "quick_abort_pct read_ahead_gap negative_ttl positive_dns_ttl negative_dns_ttl range_offset_limit "
+    "minimum_expiry_time store_avg_object_size store_objects_per_bucket request_header_max_size "
+    "reply_header_max_size request_body_max_size client_request_buffer_max_size broken_posts "
+    "adaptation_uses_indirect_client via vary_ignore_expire request_entities request_header_access "
+    "reply_header_access request_header_replace reply_header_replace request_header_add reply_header_add note "
+    "relaxed_header_parser collapsed_forwarding collapsed_forwarding_access shared_transient_entries_limit "
+    "forward_timeout connect_timeout peer_connect_timeout read_timeout write_timeout request_timeout "
+    "request_start_timeout client_idle_pconn_timeout ftp_client_idle_timeout client_lifetime pconn_lifetime "
+    "half_closed_clients server_idle_pconn_timeout ident_timeout shutdown_lifetime cache_mgr mail_from "
+    "mail_program cache_effective_user cache_effective_group httpd_suppress_version_string visible_hostname "
+    "unique_hostname hostname_aliases umask announce_period announce_host announce_file announce_port "
+    "httpd_accel_surrogate_id http_accel_surrogate_remote esi_parser delay_pools delay_class delay_access "
+    "delay_parameters delay_initial_bucket_level client_delay_pools client_delay_initial_bucket_level "
+    "client_delay_parameters client_delay_access response_delay_pool response_delay_pool_access wccp_router "
+    "wccp2_router wccp_version wccp2_rebuild_wait wccp2_forwarding_method wccp2_return_method "
+    "wccp2_assignment_method wccp2_service wccp2_service_info wccp2_weight wccp_address wccp2_address "
+    "client_persistent_connections server_persistent_connections persistent_connection_after_error "
+    "detect_broken_pconn digest_generation digest_bits_per_entry digest_rebuild_period digest_rewrite_period "
+    "digest_swapout_chunk_size digest_rebuild_chunk_percentage snmp_port snmp_access snmp_incoming_address "
+    "snmp_outgoing_address icp_port htcp_port log_icp_queries udp_incoming_address udp_outgoing_address "
+    "icp_hit_stale minimum_direct_hops minimum_direct_rtt netdb_low netdb_high netdb_ping_period query_icmp "
+    "test_reachability icp_query_timeout maximum_icp_query_timeout minimum_icp_query_timeout background_ping_rate "
+    "mcast_groups mcast_miss_addr mcast_miss_ttl mcast_miss_port mcast_miss_encode_key mcast_icp_query_timeout "
+    "icon_directory global_internal_static short_icon_urls error_directory error_default_language "
+    "error_log_languages err_page_stylesheet err_html_text email_err_data deny_info nonhierarchical_direct "
+    "prefer_direct cache_miss_revalidate always_direct never_direct incoming_udp_average incoming_tcp_average "
+    "incoming_dns_average min_udp_poll_cnt min_dns_poll_cnt min_tcp_poll_cnt accept_filter "
+    "client_ip_max_connections tcp_recv_bufsize icap_enable icap_connect_timeout icap_io_timeout "
+    "icap_service_failure_limit icap_service_revival_delay icap_preview_enable icap_preview_size icap_206_enable "
+    "icap_default_options_ttl icap_persistent_connections adaptation_send_client_ip adaptation_send_username "
+    "icap_client_username_header icap_client_username_encode icap_service icap_class icap_access ecap_enable "
+    "ecap_service loadable_modules adaptation_service_set adaptation_service_chain adaptation_access "
+    "adaptation_service_iteration_limit adaptation_masterx_shared_names adaptation_meta icap_retry "
+    "icap_retry_limit check_hostnames allow_underscore dns_retransmit_interval dns_timeout dns_packet_max "
+    "dns_defnames dns_multicast_local dns_nameservers hosts_file append_domain ignore_unknown_nameservers "
+    "ipcache_size ipcache_low ipcache_high fqdncache_size configuration_includes_quoted_values memory_pools "
+    "memory_pools_limit forwarded_for cachemgr_passwd client_db refresh_all_ims reload_into_ims connect_retries "
+    "retry_on_error as_whois_server offline_mode uri_whitespace chroot pipeline_prefetch "
+    "high_response_time_warning high_page_fault_warning high_memory_warning sleep_after_fork "
+    "windows_ipaddrchangemonitor eui_lookup max_filedescriptors force_request_body_continuation "
+    "http_upgrade_request_protocols server_pconn_for_nonretriable happy_eyeballs_connect_timeout "
+    "happy_eyeballs_connect_gap happy_eyeballs_connect_limit include ";
+
+static void every_name_of_squid_is_known(void **state)
+{
+    const char *p = squid_names;
+    size_t n = 0;
+
+    (void)state;
+    for (; *p != '\0'; n++) {
+        size_t len = strcspn(p, " ");
+
+        if (directive_find(span_of(p, len)) < 0 && !span_eq(span_of(p, len), SPAN("include")))
+            fail_msg("%.*s is unknown", (int)len, p);
+        p += len + 1;
+    }
+    assert_int_equal(n, 385);
+}
+
+static void rows_are_complete_and_names_unique(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < directive_count(); i++) {
+        const struct directive *d = directive_at(i);
+
+        if (directive_find(span_str(d->name)) != (int)i)
+            fail_msg("%s is there twice", d->name);
+        if (d->meaning == NULL || d->meaning[0] == '\0' || (d->class == WORKS) != (d->kind != NULL))
+            fail_msg("%s lacks something", d->name);
+        if (d->class == REFUSED && d->instead == NULL)
+            fail_msg("%s is refused without a word about why", d->name);
+        for (const char *a = d->aliases; a != NULL && *a != '\0';) {
+            size_t len = strcspn(a, " ");
+
+            if (directive_find(span_of(a, len)) != (int)i)
+                fail_msg("%.*s is there twice", (int)len, a);
+            a += len + (a[len] == ' ');
+        }
+    }
+    assert_null(directive_at(directive_count())->name);
+    assert_int_equal(directive_find(SPAN("")), -1);
+    assert_int_equal(directive_find(SPAN("http")), -1);
+}
+
+static void every_default_is_good(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < directive_count(); i++) {
+        const struct directive *d = directive_at(i);
+        char *text = xasprintf("%s %s", d->name, d->preset != NULL ? d->preset : "");
+        struct said said;
+        struct settings *s;
+
+        if (d->class == WORKS && d->preset != NULL) {
+            s = read_more(&said, text);
+            if (s == NULL || said.report.warnings > 0)
+                fail_msg("%s: %s", text, said_text(&said));
+            settings_unref(&s);
+            sb_free(&said.text);
+        }
+        free(text);
+    }
+}
+
+/* What is said about a line: nothing, a warning, an error. */
+enum verdict { FINE, WARNED, ERROR };
+static const struct {
+    const char *line;
+    enum verdict want;
+} lines[] = {
+    /* what would widen access, drop a limit or a filter must not be ignored */
+    { "auth_param basic program /x", ERROR },
+    { "external_acl_type x %SRC /x", ERROR },
+    { "url_rewrite_program /x", ERROR },
+    { "redirect_program /x", ERROR },
+    { "url_rewrite_program none", FINE },
+    { "delay_pools 1", ERROR },
+    { "delay_pools 0", FINE },
+    { "client_delay_pools 2", ERROR },
+    { "response_delay_pool x", ERROR },
+    { "request_header_access User-Agent deny all", ERROR },
+    { "request_header_access User-Agent allow all", FINE },
+    { "request_header_access All deny !x", ERROR },
+    { "reply_header_access Server deny all", ERROR },
+    { "request_header_add X-Tenant \"a\" all", ERROR },
+    { "header_replace User-Agent x", ERROR },
+    { "reply_body_max_size 10 MB", ERROR },
+    { "reply_body_max_size none", FINE },
+    { "client_ip_max_connections 4", ERROR },
+    { "client_ip_max_connections -1", FINE },
+    { "follow_x_forwarded_for allow localhost", ERROR },
+    { "follow_x_forwarded_for deny all", FINE },
+    { "ssl_bump bump all", ERROR },
+    { "ssl_bump peek step1", ERROR },
+    { "ssl_bump splice all", FINE },
+    { "icap_enable on", ERROR },
+    { "icap_enable off", FINE },
+    { "ecap_enable on", ERROR },
+    { "adaptation_access s allow all", ERROR },
+    { "adaptation_access s deny all", FINE },
+    { "loadable_modules /x.so", ERROR },
+    { "https_port 443 tls-cert=/x", ERROR },
+    { "ftp_port 21", ERROR },
+    { "tcp_outgoing_address 127.0.0.2", ERROR },
+    { "tcp_outgoing_mark 1", ERROR },
+    { "tcp_outgoing_tos 1", ERROR },
+    { "icp_port 3130", ERROR },
+    { "icp_port 0", FINE },
+    { "udp_port 0", FINE },
+    { "htcp_port 4827", ERROR },
+    { "htcp_port 0", FINE },
+    { "snmp_port 3401", ERROR },
+    { "snmp_port 0", FINE },
+    { "miss_access deny all", ERROR },
+    { "miss_access allow all", FINE },
+    { "adapted_http_access deny all", ERROR },
+    { "ident_lookup_access allow all", ERROR },
+    { "ident_lookup_access deny all", FINE },
+    { "host_verify_strict on", ERROR },
+    { "host_verify_strict off", FINE },
+    { "client_netmask 255.255.255.0", ERROR },
+    { "client_netmask 255.255.255.255", FINE },
+    { "wccp2_router 10.0.0.1", ERROR },
+    { "spoof_client_ip allow all", ERROR },
+    { "chroot /x", ERROR },
+    { "prefer_direct on", ERROR },
+    { "nonhierarchical_direct off", ERROR },
+    { "allow_underscore off", ERROR },
+    { "check_hostnames on", ERROR },
+    { "collapsed_forwarding_access deny all", ERROR },
+    /* harmless */
+    { "icp_access allow all", FINE },
+    { "error_directory /usr/share/squid/errors/en", FINE },
+    { "memory_pools off", FINE },
+    { "url_rewrite_children 5", FINE },
+    { "cache_dir ufs /var/spool/squid 100 16 256", WARNED },
+    { "cache_dir null /tmp", FINE },
+    { "deny_info ERR_X all", WARNED },
+    { "store_id_program /x", WARNED },
+    { "range_offset_limit 0", FINE },
+    { "range_offset_limit -1", WARNED },
+    { "memory_cache_mode always", FINE },
+    { "memory_cache_mode disk", WARNED },
+    { "uri_whitespace deny", FINE },
+    { "uri_whitespace strip", WARNED },
+    { "hierarchy_stoplist cgi-bin ?", WARNED },
+    { "dns_v4_first on", WARNED },
+    { "upgrade_http0.9 deny all", WARNED },
+    { "header_access From deny all", WARNED },
+    { "windows_ipaddrchangemonitor on", WARNED },
+    /* values of what works */
+    { "cache_mem 64 MB", FINE },
+    { "cache_mem 64MB", FINE },
+    { "cache_mem 67108864", WARNED },
+    { "cache_mem 1 KB", ERROR },
+    { "cache_mem none", ERROR },
+    { "cache_mem 64 MB or so", ERROR },
+    { "quick_abort_min -1 KB", FINE },
+    { "quick_abort_min -1", FINE },
+    { "quick_abort_min 16", WARNED },
+    { "quick_abort_pct 95%", FINE },
+    { "quick_abort_pct 101", ERROR },
+    { "maximum_object_size -1 KB", ERROR },
+    { "request_timeout 30", FINE },
+    { "request_timeout 30 secs", FINE },
+    { "request_timeout -1 seconds", ERROR },
+    { "request_timeout 2000 years", ERROR },
+    { "via enable", FINE },
+    { "via yes", ERROR },
+    { "workers 4", FINE },
+    { "workers -1", ERROR },
+    { "workers 4 5", ERROR },
+    { "workers", ERROR },
+    { "half_closed_clients on", FINE },
+    { "half_closed_clients auto", FINE },
+    { "forwarded_for delete", FINE },
+    { "forwarded_for hidden", ERROR },
+    { "relaxed_header_parser warn", FINE },
+    { "header_fields_max 257", ERROR },
+    { "memory_replacement_policy lru", FINE },
+    { "memory_replacement_policy heap LRU", FINE },
+    { "memory_replacement_policy heap GDSF", WARNED },
+    { "memory_replacement_policy heap LFUDA", WARNED },
+    { "memory_replacement_policy heap", ERROR },
+    { "memory_replacement_policy clock", ERROR },
+    { "debug_options ALL,1 33,2 rotate=1", FINE },
+    { "debug_options 33", ERROR },
+    { "debug_options x,2", ERROR },
+    { "dns_nameservers 127.0.0.1 ::1", FINE },
+    { "dns_nameservers localhost", ERROR },
+    { "cachemgr_passwd secret info", FINE },
+    { "cachemgr_passwd secret", ERROR },
+    { "logfile_rotate -1", ERROR },
+    { "configuration_includes_quoted_values on", FINE },
+    { "configuration_includes_quoted_values maybe", ERROR },
+    { "no_cache deny all", FINE },
+    { "pconn_timeout 1 minute", FINE },
+    { "max_filedesc 4096", FINE },
+    { "pid_filename \"\"", ERROR },
+    /* http_port */
+    { "http_port 8080", FINE },
+    { "http_port 127.0.0.2:8080", FINE },
+    { "http_port [::1]:8080", FINE },
+    { "http_port ::1:8080", ERROR },
+    { "http_port 0", ERROR },
+    { "http_port 65536", ERROR },
+    { "http_port x", ERROR },
+    { "http_port no.such.name.invalid:8080", ERROR },
+    { "http_port 127.0.0.1:3128", ERROR },
+    { "http_port 80 accel defaultsite=a.example vhost vport=80 allow-direct ignore-cc", FINE },
+    { "http_port 80 accel no-vhost vport", FINE },
+    { "http_port 80 defaultsite=a.example", ERROR },
+    { "http_port 80 name=x tcpkeepalive disable-pmtu-discovery=off connection-auth=off", FINE },
+    { "http_port 80 tcpkeepalive=30,5,3", FINE },
+    { "http_port 80 tcpkeepalive=30,5,3,1", ERROR },
+    { "http_port 80 intercept", ERROR },
+    { "http_port 80 tproxy", ERROR },
+    { "http_port 80 transparent", ERROR },
+    { "http_port 80 ssl-bump cert=/x", ERROR },
+    { "http_port 80 tls-cert=/x", ERROR },
+    { "http_port 80 require-proxy-header", ERROR },
+    { "http_port 80 acel", ERROR },
+    /* cache_peer */
+    { "cache_peer p.example parent 3128 0", FINE },
+    { "cache_peer p.example parent 3128 0 no-query no-digest no-netdb-exchange proxy-only default name=p", FINE },
+    { "cache_peer p.example parent 3128 3130 no-query", FINE },
+    { "cache_peer p.example parent 3128 3130", ERROR },
+    { "cache_peer p.example parent 3128 0 round-robin weight=2", FINE },
+    { "cache_peer p.example parent 3128 0 max-conn=9", ERROR },
+    { "cache_peer p.example parent 3128 0 login=PASS", ERROR },
+    { "pconn_lifetime 0", FINE },
+    { "pconn_lifetime 1 hour", ERROR },
+    { "cache_peer p.example parent 3128 0 connect-timeout=5 connect-fail-limit=3", FINE },
+    { "cache_peer p.example parent 80 0 originserver login=PASSTHRU", FINE },
+    { "cache_peer p.example parent 80 0 login=u:p", FINE },
+    { "cache_peer p.example parent 80 0 login=NEGOTIATE", ERROR },
+    { "cache_peer p.example parent 80 0 login=u", ERROR },
+    { "cache_peer p.example sibling 3128 0", ERROR },
+    { "cache_peer p.example parrent 3128 0", ERROR },
+    { "cache_peer p.example parent 0 0", ERROR },
+    { "cache_peer p.example parent 3128", ERROR },
+    { "cache_peer p.example parent 443 0 tls", ERROR },
+    { "cache_peer p.example parent 443 0 ssl sslflags=DONT_VERIFY_PEER", ERROR },
+    { "cache_peer p.example parent 3128 0 carp", ERROR },
+    { "cache_peer p.example parent 3128 0 userhash", ERROR },
+    { "cache_peer p.example parent 3128 0 weight=0", ERROR },
+    { "cache_peer p.example parent 3128 0 no-qery", ERROR },
+    { "cache_peer_access q allow all", ERROR },
+    /* refresh_pattern */
+    { "refresh_pattern . 0 20% 4320", FINE },
+    { "refresh_pattern -i \\.png$ 10 20 4320 override-expire ignore-reload max-stale=60", FINE },
+    { "refresh_pattern . 0 20% 4320 ignore-no-cache", WARNED },
+    { "refresh_pattern . 0 20% 4320 overide-expire", ERROR },
+    { "refresh_pattern ( 0 20% 4320", ERROR },
+    { "refresh_pattern . 0 20%", ERROR },
+    { "refresh_pattern . x 20% 4320", ERROR },
+    { "refresh_pattern . 0 x 4320", ERROR },
+    { "refresh_pattern . 0 20% -1", ERROR },
+    /* logs */
+    { "access_log none", FINE },
+    { "access_log none all", FINE },
+    { "access_log /tmp/x", FINE },
+    { "access_log /tmp/x squid", FINE },
+    { "access_log /tmp/x common localhost", FINE },
+    { "access_log stdio:/tmp/x localhost", FINE },
+    { "access_log daemon:/tmp/x logformat=common on-error=die buffer-size=64KB localhost", FINE },
+    { "access_log stdio:/tmp/x rotate=3", WARNED },
+    { "access_log stdio:/tmp/x logformat=comon", ERROR },
+    { "access_log stdio:/tmp/x nosuch", ERROR },
+    { "access_log stdio:tmp/x", ERROR },
+    { "access_log syslog:daemon.info", ERROR },
+    { "access_log udp://127.0.0.1:514", ERROR },
+    { "access_log tcp://127.0.0.1:514", ERROR },
+    { "access_log stdo:/tmp/x", ERROR },
+    { "cache_access_log /tmp/x", FINE },
+    { "logformat x %ts \"%ru", FINE },
+    { "logformat x", ERROR },
+    { "logformat squid %ts", ERROR },
+    { "logformat x %!", ERROR },
+    /* access lists */
+    { "acl x src 127.0.0.1", FINE },
+    { "acl x", ERROR },
+    { "acl x nosuchtype y", ERROR },
+    { "acl x src \"/nonexistent/list\"", ERROR },
+    { "http_access allow localhost", FINE },
+    { "http_access allow nosuch", ERROR },
+    { "http_access permit all", ERROR },
+    { "http_access", ERROR },
+    { "include /nonexistent", ERROR },
+};
+
+static void lines_get_their_verdict(void **state)
+{
+    static const char *const verdicts[] = { "fine", "warned about", "an error" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        struct said said;
+        char *text = xasprintf("http_port 127.0.0.1:3128\n%s\n", lines[i].line);
+        struct settings *s = read_text(&said, text);
+        enum verdict got;
+
+        free(text);
+        got = said.report.errors > 0 ? ERROR : said.report.warnings > 0 ? WARNED : FINE;
+        if (got != lines[i].want)
+            fail_msg("'%s' is %s, should be %s: %s", lines[i].line, verdicts[got], verdicts[lines[i].want],
+                     said_text(&said));
+        if ((s == NULL) != (got == ERROR))
+            fail_msg("'%s': settings and errors disagree", lines[i].line);
+        if (got == ERROR && strncmp(said_text(&said), "t:2:", 4) != 0)
+            fail_msg("'%s': not the place: %s", lines[i].line, said_text(&said));
+        settings_unref(&s);
+        sb_free(&said.text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_name_of_squid_is_known),
+        cmocka_unit_test(rows_are_complete_and_names_unique),
+        cmocka_unit_test(every_default_is_good),
+        cmocka_unit_test(lines_get_their_verdict),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
