@@ -1,0 +1,66 @@
+#include "proxy/account.h"
+
+static atomic_uint_fast64_t sequence;
+
+void log_entry_from_request(struct log_entry *e, const struct request *r)
+{
+    *e = (struct log_entry){ .dns_us = -1, .server_us = -1 };
+    if (r == NULL)
+        return;
+    e->start_wall = r->start_wall;
+    e->start_mono = r->start_mono;
+    e->client = r->client;
+    e->local = r->local;
+    e->method = head_piece(r->head, r->head->method_name);
+    e->url = request_log_url(r);
+    e->minor_version = r->head->minor_version;
+    e->request = r->head;
+    e->bytes_in = r->bytes_in;
+}
+
+static enum service_time time_kind(enum log_tag tag)
+{
+    switch (tag) {
+    case TAG_TCP_IMS_HIT:
+    case TAG_TCP_INM_HIT: return TIME_NOT_MODIFIED;
+    case TAG_TCP_REFRESH_UNMODIFIED: return TIME_NEAR_HIT;
+    default: return log_tag_rows[tag].is_hit ? TIME_HIT : TIME_MISS;
+    }
+}
+
+void account(struct proxy_worker *pw, struct log_entry *e, const struct request *r)
+{
+    struct counters *c = counters_of(pw);
+    int64_t took;
+
+    e->end_mono = worker_mono(pw->worker);
+    e->end_wall = worker_wall(pw->worker);
+    if (e->start_mono == 0) {
+        e->start_mono = e->end_mono;
+        e->start_wall = e->end_wall;
+    }
+    took = e->end_mono - e->start_mono;
+    count(c, CLIENT_HTTP_REQUESTS, 1);
+    count(c, CLIENT_HTTP_KBYTES_IN, e->bytes_in);
+    count(c, CLIENT_HTTP_KBYTES_OUT, e->bytes_out);
+    if (log_tag_rows[e->tag].is_hit) {
+        count(c, CLIENT_HTTP_HITS, 1);
+        count(c, CLIENT_HTTP_HIT_KBYTES_OUT, e->bytes_out);
+        if (e->tag == TAG_TCP_MEM_HIT)
+            count(c, MEM_HITS, 1);
+    }
+    if (e->error_name != NULL)
+        count(c, CLIENT_HTTP_ERRORS, 1);
+    count_time(c, TIME_ALL, took);
+    if (e->tag != TAG_TCP_TUNNEL)
+        count_time(c, time_kind(e->tag), took);
+    if (pw->logging) {
+        struct access_facts f = { .client = e->client, .local = e->local, .status = e->status };
+
+        if (r != NULL)
+            request_facts(r, &f);
+        f.status = e->status;
+        e->sequence = atomic_fetch_add_explicit(&sequence, 1, memory_order_relaxed);
+        access_log_write(pw->log, pw->worker, pw->settings, e, &f);
+    }
+}

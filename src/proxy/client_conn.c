@@ -1,0 +1,568 @@
+#include "proxy/client_conn.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include "base/clock.h"
+#include "base/mem.h"
+#include "hdrs/parse.h"
+#include "proxy/account.h"
+#include "proxy/reply.h"
+#include "proxy/serve.h"
+#include "proxy/transaction.h"
+#include "proxy/tunnel.h"
+
+#define KEPT_FIRST 4096       /* bytes; grows to what a head may take */
+#define LINGER_MAX (1u << 20) /* bytes thrown away before an ill-timed close */
+#define LINGER_US (2 * US_PER_S)
+
+static void client_conn_run(struct client_conn *c, unsigned what);
+
+const struct port_setting *client_conn_port(const struct client_conn *c)
+{
+    /* Only asked between requests of a connection whose port is in force: a reload that took it away closes it first.
+     * */
+    assert(c->port >= 0 && (size_t)c->port < c->pw->settings->n_ports);
+    return &c->pw->settings->ports[c->port];
+}
+
+static void client_ready(struct stream *s, unsigned what)
+{
+    struct client_conn *c = CONTAINER_OF(s, struct client_conn, stream);
+
+    if (what & (STREAM_READABLE | STREAM_ENDED))
+        c->readable = true;
+    if (what & STREAM_ENDED)
+        c->ended = true;
+    client_conn_run(c, what);
+}
+
+void client_conn_new(struct proxy_worker *pw, int port, int fd, const struct addr *peer)
+{
+    struct client_conn *c = xcalloc(1, sizeof *c);
+
+    c->pw = pw;
+    c->port = port;
+    c->peer = *peer;
+    c->local = stream_local_addr(fd);
+    c->state = CLIENT_READ_HEAD;
+    c->opened = c->stamp = worker_mono(pw->worker);
+    out_queue_init(&c->out);
+    list_append(&pw->clients, &c->node);
+    atomic_fetch_add_explicit(&pw->n_clients, 1, memory_order_relaxed);
+    count(counters_of(pw), CLIENT_CONNECTIONS, 1);
+    stream_open(&c->stream, pw->worker, fd, client_ready);
+    /* The request is often here already: no need to go round the loop for it. */
+    c->readable = true;
+    client_conn_run(c, STREAM_READABLE);
+}
+
+static void client_free(struct client_conn *c)
+{
+    struct proxy_worker *pw = c->pw;
+
+    assert(c->tx == NULL && c->tunnel == NULL);
+    stream_close(&c->stream, c->reset);
+    out_queue_drop(&c->out);
+    free(c->kept);
+    list_remove(&c->node);
+    free(c);
+    atomic_fetch_sub_explicit(&pw->n_clients, 1, memory_order_relaxed);
+    count(counters_of(pw), CLIENT_CONNECTIONS_CLOSED, 1);
+    proxy_worker_client_done(pw);
+}
+
+/* --- bytes in --------------------------------------------------------------------------------------------------- */
+
+struct span client_conn_kept(const struct client_conn *c)
+{
+    return span_of(c->kept ? c->kept + c->kept_at : NULL, c->kept_len);
+}
+
+void client_conn_drop_kept(struct client_conn *c)
+{
+    free(c->kept);
+    c->kept = NULL;
+    c->kept_at = c->kept_len = c->kept_capacity = 0;
+}
+
+/* Room for n bytes behind the kept ones. */
+static char *kept_room(struct client_conn *c, size_t n)
+{
+    if (c->kept_at > 0) {
+        memmove(c->kept, c->kept + c->kept_at, c->kept_len);
+        c->kept_at = 0;
+    }
+    if (c->kept_capacity - c->kept_len < n) {
+        size_t want = c->kept_capacity ? c->kept_capacity : KEPT_FIRST;
+
+        while (want - c->kept_len < n)
+            want *= 2;
+        /* 64 readable bytes behind the end are promised to vector scanners. */
+        c->kept = xrealloc(c->kept, want + 64);
+        c->kept_capacity = (uint32_t)want;
+    }
+    return c->kept + c->kept_len;
+}
+
+static void keep(struct client_conn *c, const char *p, size_t n)
+{
+    if (n == 0)
+        return;
+    memcpy(kept_room(c, n), p, n);
+    c->kept_len += (uint32_t)n;
+}
+
+/* One recv. Takes note of what it says about the socket. sparing: a short read is taken for an emptied socket, so that
+ * a request costs one recv. Edge-triggered, news will be announced; but an end that was announced together with these
+ * bytes will not be again, and a reset comes without saying so (libevent): where a connection can hang on it, read on
+ * until it blocks. */
+static ssize_t receive(struct client_conn *c, char *buf, size_t size, bool sparing)
+{
+    ssize_t n = stream_recv(&c->stream, buf, size);
+
+    if (n > 0) {
+        c->stamp = worker_mono(c->pw->worker);
+        if (sparing && (size_t)n < size && !c->ended)
+            c->readable = false;
+    } else {
+        c->readable = false;
+        if (n == 0)
+            c->eof = true;
+    }
+    return n;
+}
+
+ssize_t client_conn_recv(struct client_conn *c, char *buf, size_t n)
+{
+    if (c->kept_len > 0) {
+        size_t k = n < c->kept_len ? n : c->kept_len;
+
+        memcpy(buf, c->kept + c->kept_at, k);
+        c->kept_at += (uint32_t)k;
+        c->kept_len -= (uint32_t)k;
+        if (c->kept_len == 0)
+            client_conn_drop_kept(c);
+        return (ssize_t)k;
+    }
+    if (c->eof)
+        return 0;
+    if (!c->readable)
+        return STREAM_AGAIN;
+    return receive(c, buf, n, false);
+}
+
+void client_conn_unread(struct client_conn *c, const char *p, size_t n)
+{
+    if (c->kept_len > 0) { /* they were kept ones: step back */
+        assert(c->kept_at >= n);
+        c->kept_at -= (uint32_t)n;
+        c->kept_len += (uint32_t)n;
+        return;
+    }
+    keep(c, p, n);
+}
+
+/* --- request heads ---------------------------------------------------------------------------------------------- */
+
+static void log_unfinished(struct client_conn *c, int status)
+{
+    struct log_entry e;
+
+    log_entry_from_request(&e, NULL);
+    e.client = c->peer;
+    e.local = c->local;
+    e.url = SPAN("error:transaction-end-before-headers");
+    e.bytes_in = c->kept_len;
+    e.status = status;
+    account(c->pw, &e, NULL);
+}
+
+/* The peer has ended its side and there is no whole request left. */
+static void end_of_requests(struct client_conn *c)
+{
+    if (c->kept_len > 0 || !c->had_request)
+        log_unfinished(c, 0);
+    client_conn_drop_kept(c);
+    c->close_after = true;
+}
+
+static void refuse_head(struct client_conn *c, const struct head *h, const struct parse_error *e)
+{
+    struct error_answer a = {
+        .id = e->status == 505                       ? ERR_UNSUP_HTTPVERSION
+              : e->status == 414 || e->status == 431 ? ERR_TOO_BIG
+                                                     : ERR_INVALID_REQ,
+        .status = e->status,
+        .detail = e->what,
+        .tag = TAG_NONE,
+        .url = e->status == 414 || e->status == 431 ? SPAN("error:request-too-large") : SPAN("error:invalid-request"),
+        .close = true,
+    };
+
+    if (h->method_name.len > 0 && h->method_name.len <= 64)
+        a.method = head_piece(h, h->method_name);
+    client_conn_error(c, &a);
+}
+
+/* A head waits in the connection's buffer until it is whole, so the buffer's limit is one on heads too. */
+static uint64_t head_bytes_max(const struct settings *s)
+{
+    uint64_t buffer = s->client_request_buffer_max_size;
+
+    return buffer > 0 && buffer < s->request_header_max_size ? buffer : s->request_header_max_size;
+}
+
+/* Serves whole requests at p while answers are made at once. Returns the bytes used. */
+static size_t serve_heads(struct client_conn *c, const char *p, size_t n)
+{
+    struct proxy_worker *pw = c->pw;
+    const struct settings *s = pw->settings;
+    struct parse_limits limits = {
+        .max_bytes = (uint32_t)head_bytes_max(s),
+        .max_fields = (uint16_t)s->header_fields_max,
+        .relaxed = s->relaxed_header_parser,
+    };
+    struct head *h = &pw->request_head;
+    size_t used = 0;
+
+    while (used < n && c->state == CLIENT_READ_HEAD && !c->close_after && out_has_room(&pw->out)) {
+        struct parse_error e;
+
+        switch (parse_request(h, p + used, n - used, &limits, &c->progress, &e)) {
+        case PARSE_MORE:
+            if (c->head_began == 0)
+                c->head_began = worker_mono(pw->worker);
+            return used;
+        case PARSE_BAD:
+            c->progress = (struct parse_progress){ 0 };
+            refuse_head(c, h, &e);
+            return n;
+        case PARSE_DONE:
+            c->progress = (struct parse_progress){ 0 };
+            c->head_began = 0;
+            used += h->len;
+            c->had_request = true;
+            serve_request(c, h);
+        }
+    }
+    return used;
+}
+
+/* One helping of bytes. False: nothing more can be done before an event. */
+static bool read_heads(struct client_conn *c)
+{
+    struct worker *w = c->pw->worker;
+    bool kept = c->kept_len > 0;
+    size_t used, n;
+    char *p;
+
+    if (kept && c->head_began == 0) { /* not looked at yet: progress can't tell, it may have got nowhere (a lone CR) */
+        p = c->kept + c->kept_at;
+        n = c->kept_len;
+    } else {
+        ssize_t got;
+
+        if (!c->readable) {
+            if (c->eof)
+                end_of_requests(c);
+            return c->eof;
+        }
+        got = kept ? receive(c, kept_room(c, KEPT_FIRST), KEPT_FIRST, true)
+                   : receive(c, w->scratch, WORKER_SCRATCH, true);
+        if (got == STREAM_ERROR) {
+            if (!c->had_request || kept)
+                log_unfinished(c, 0);
+            c->dead = true;
+            return true;
+        }
+        if (got <= 0)
+            return got == 0;
+        if (kept)
+            c->kept_len += (uint32_t)got;
+        p = kept ? c->kept + c->kept_at : w->scratch;
+        n = kept ? c->kept_len : (size_t)got;
+    }
+    used = serve_heads(c, p, n);
+    if (kept) {
+        c->kept_at += (uint32_t)used;
+        c->kept_len -= (uint32_t)used;
+        if (c->kept_len == 0)
+            client_conn_drop_kept(c);
+    } else {
+        keep(c, p + used, n - used);
+    }
+    /* Half a head: nothing we send will show that its sender is gone, so the spared recv is made up for. */
+    if (c->head_began != 0)
+        c->readable = true;
+    return true;
+}
+
+/* --- bytes out, and the end ------------------------------------------------------------------------------------- */
+
+bool client_conn_flush(struct client_conn *c)
+{
+    if (out_flush(&c->pw->out, &c->out, &c->stream) == OUT_GONE) {
+        c->dead = true;
+        return false;
+    }
+    return true;
+}
+
+/* Our last byte is sent. With unread bytes of the peer a plain close would send an RST that overtakes our answer. */
+static void begin_close(struct client_conn *c)
+{
+    if (c->eof || c->reset) {
+        c->dead = true;
+        return;
+    }
+    stream_shutdown(&c->stream);
+    client_conn_drop_kept(c);
+    c->state = CLIENT_LINGER;
+    c->stamp = worker_mono(c->pw->worker);
+    c->lingered = 0;
+    proxy_worker_client_done(c->pw);
+}
+
+static void linger(struct client_conn *c)
+{
+    struct worker *w = c->pw->worker;
+
+    while (c->readable && c->lingered < LINGER_MAX) {
+        ssize_t n = stream_recv(&c->stream, w->scratch, WORKER_SCRATCH);
+
+        if (n == STREAM_AGAIN) {
+            c->readable = false;
+            return;
+        }
+        if (n <= 0) {
+            c->dead = true;
+            return;
+        }
+        c->lingered += (uint32_t)n;
+    }
+    if (c->lingered >= LINGER_MAX)
+        c->dead = true;
+}
+
+static void client_conn_run(struct client_conn *c, unsigned what)
+{
+    bool going = true;
+
+    c->in_run = true;
+    while (going && !c->dead) {
+        if (out_queue_waits(&c->out)) {
+            enum out_result r = out_resume(&c->out, &c->stream);
+
+            if (r == OUT_SENT)
+                c->stamp = worker_mono(c->pw->worker);
+            c->dead = r == OUT_GONE;
+            if (r != OUT_SENT)
+                break; /* no reading while answers wait: back-pressure */
+        }
+        switch (c->state) {
+        case CLIENT_READ_HEAD:
+            going = !c->close_after && read_heads(c);
+            if (c->dead || !client_conn_flush(c) || out_queue_waits(&c->out))
+                break;
+            if (c->state == CLIENT_READ_HEAD && c->close_after) {
+                begin_close(c);
+                going = c->state == CLIENT_LINGER && c->readable;
+            } else if (c->state == CLIENT_BUSY) {
+                going = true;
+            } else if (c->kept_len > 0 && c->head_began == 0) {
+                going = true;
+            }
+            break;
+        case CLIENT_BUSY:
+            transaction_client_ready(c->tx, what);
+            going = c->state != CLIENT_BUSY;
+            break;
+        case CLIENT_TUNNEL:
+            tunnel_client_ready(c->tunnel, what);
+            going = c->state != CLIENT_TUNNEL;
+            break;
+        case CLIENT_LINGER:
+            linger(c);
+            going = false;
+            break;
+        }
+    }
+    c->in_run = false;
+    if (c->dead) {
+        struct transaction *tx = c->tx;
+        struct tunnel *tunnel = c->tunnel;
+
+        c->tx = NULL;
+        c->tunnel = NULL;
+        /* Somebody may still be at work for it. */
+        if (tx != NULL)
+            transaction_client_gone(tx);
+        if (tunnel != NULL)
+            tunnel_client_gone(tunnel);
+        client_free(c);
+    }
+}
+
+void client_conn_next(struct client_conn *c)
+{
+    c->tx = NULL;
+    c->tunnel = NULL;
+    c->state = CLIENT_READ_HEAD;
+    c->stamp = worker_mono(c->pw->worker);
+    if (c->pw->draining || c->port < 0)
+        c->close_after = true;
+    if (!c->in_run)
+        client_conn_run(c, 0);
+}
+
+void client_conn_abort(struct client_conn *c, bool reset)
+{
+    c->tx = NULL;
+    c->tunnel = NULL;
+    c->reset = reset;
+    c->dead = true;
+    if (!c->in_run)
+        client_conn_run(c, 0);
+}
+
+void client_conn_error(struct client_conn *c, const struct error_answer *a)
+{
+    struct proxy_worker *pw = c->pw;
+    const struct settings *s = pw->settings;
+    struct strbuf head = { 0 }, body = { 0 };
+    bool head_only = a->r != NULL && a->r->method == METHOD_HEAD;
+    struct error_context ctx = {
+        .id = a->id,
+        .status = a->status,
+        .sys_errno = a->sys_errno,
+        .detail = a->detail,
+        .url = a->r ? request_log_url(a->r) : a->url,
+        .method = a->r ? head_piece(a->r->head, a->r->head->method_name) : a->method,
+        .host = span_str(s->visible_hostname),
+        .cache_mgr = span_str(s->cache_mgr),
+        .hide_version = s->httpd_suppress_version_string,
+        .access_line = a->access_line,
+        .request = a->r ? a->r->head : NULL,
+        .now = worker_wall(pw->worker) / US_PER_S,
+        .head_only = head_only,
+    };
+    struct log_entry e;
+    const char *mime;
+    int status;
+
+    /* A body that nobody will read ends the connection; so do the bytes behind a refused CONNECT, which are the
+     * tunnel's and no requests (J21). */
+    if (a->close || a->r == NULL || !a->r->keep_alive || a->r->method == METHOD_CONNECT ||
+        (a->r->framing.kind != FRAMING_NONE && !(a->r->framing.kind == FRAMING_LENGTH && a->r->framing.length == 0)))
+        c->close_after = true;
+    if (pw->draining)
+        c->close_after = true;
+    mime = error_page_make(&ctx, &head, &body, &status);
+    {
+        struct reply_tail tail = {
+            .age = -1,
+            .close = c->close_after,
+            .minor_version = a->r == NULL || a->r->minor_version,
+        };
+        char *at = sb_reserve(&head, REPLY_TAIL_MAX);
+
+        head.len += reply_tail(pw, &tail, at);
+    }
+    log_entry_from_request(&e, a->r);
+    e.head_out = head.len;
+    if (!head_only)
+        sb_add(&head, body.p, body.len);
+    sb_free(&body);
+    e.client = c->peer;
+    e.local = c->local;
+    e.method = ctx.method;
+    e.url = ctx.url;
+    e.tag = a->tag;
+    e.status = status;
+    e.bytes_out = head.len;
+    e.hier = a->hier;
+    e.server = a->server;
+    e.mime = span_str(mime);
+    e.error_name = error_page_name(a->id);
+    e.error_detail = a->sys_errno;
+    e.reason = a->detail;
+    e.access_line = a->access_line;
+    account(pw, &e, a->r);
+    out_add_owned(&pw->out, head.p, head.len);
+}
+
+/* --- waits ------------------------------------------------------------------------------------------------------ */
+
+/* A head that never ends. */
+static void refuse_slow_head(struct client_conn *c)
+{
+    struct error_answer a = {
+        .id = ERR_REQUEST_PARSE_TIMEOUT,
+        .tag = TAG_NONE,
+        .url = SPAN("error:transaction-end-before-headers"),
+        .detail = "the request's head didn't end within request_timeout",
+        .close = true,
+    };
+
+    c->head_began = 0;
+    client_conn_drop_kept(c);
+    client_conn_error(c, &a);
+    client_conn_run(c, 0);
+}
+
+static void give_up(struct client_conn *c, bool log)
+{
+    if (log)
+        log_unfinished(c, 0);
+    c->dead = true;
+    client_conn_run(c, 0);
+}
+
+void client_conn_sweep(struct client_conn *c, int64_t mono)
+{
+    const struct settings *s = c->pw->settings;
+    int64_t quiet = mono - c->stamp;
+
+    if (out_queue_waits(&c->out)) {
+        if (quiet > s->write_timeout)
+            give_up(c, false);
+        return;
+    }
+    switch (c->state) {
+    case CLIENT_READ_HEAD:
+        if (c->head_began != 0) {
+            /* Absolute, from the first byte: a byte now and then doesn't prolong it (slowloris, U08). */
+            if (mono - c->head_began > s->request_timeout)
+                refuse_slow_head(c);
+        } else if (quiet > (c->had_request ? s->client_idle_pconn_timeout : s->request_start_timeout)) {
+            give_up(c, !c->had_request);
+        }
+        break;
+    case CLIENT_LINGER:
+        if (quiet > LINGER_US)
+            give_up(c, false);
+        break;
+    case CLIENT_BUSY: transaction_sweep(c->tx, mono); break;
+    case CLIENT_TUNNEL: tunnel_sweep(c->tunnel, mono); break;
+    }
+}
+
+void client_conn_kill(struct client_conn *c)
+{
+    c->dead = true;
+    client_conn_run(c, 0);
+}
+
+void client_conn_drain(struct client_conn *c)
+{
+    /* A head that is arriving through a port that stays is still answered. */
+    if (c->port >= 0 && c->kept_len > 0)
+        return;
+    if (c->port < 0)
+        c->close_after = true;
+    if (c->state == CLIENT_READ_HEAD && !out_queue_waits(&c->out)) {
+        c->close_after = true;
+        client_conn_run(c, 0);
+    }
+}

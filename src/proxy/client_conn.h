@@ -1,0 +1,90 @@
+/* proxy/client_conn.h: a client's connection: reads request heads, has each answered, in order.
+ *
+ *       .----------------- next request -----------------.
+ *       v                                                |
+ *   READ_HEAD --hit, error, page: in the batch ----------+
+ *       |`------ everything else ---> BUSY (transaction) +
+ *       |`------ CONNECT -----------> BUSY --> TUNNEL
+ *       `--> LINGER --> gone        (any state: peer gone, time-out)
+ *
+ * Threads: one worker; a connection never changes worker. */
+#pragma once
+#include "hdrs/parse.h"
+#include "net/stream.h"
+#include "proxy/out.h"
+#include "proxy/request.h"
+#include "proxy/worker_state.h"
+
+enum client_state { CLIENT_READ_HEAD, CLIENT_BUSY, CLIENT_TUNNEL, CLIENT_LINGER };
+
+struct transaction;
+struct tunnel;
+
+struct client_conn {
+    struct stream stream;
+    struct list_node node; /* pw->clients */
+    struct proxy_worker *pw;
+    int port; /* index into pw->settings->ports; -1: gone with a reload */
+    struct addr peer, local;
+    uint8_t state;    /* enum client_state */
+    bool in_run;      /* client_conn_run() is on the stack: it looks again, don't recurse */
+    bool readable;    /* bytes may be waiting in the socket */
+    bool ended;       /* the peer has ended its side (or so the kernel says): recv on until 0 */
+    bool eof;         /* ... and all its bytes are read */
+    bool close_after; /* when everything queued is sent */
+    bool reset;       /* end with a cut that can be seen */
+    bool had_request;
+    bool dead;  /* to be freed at the end of client_conn_run() */
+    char *kept; /* bytes read but not used yet; NULL: none */
+    uint32_t kept_at, kept_len, kept_capacity;
+    struct parse_progress progress;
+    int64_t opened, stamp; /* monotonic microseconds: accepted; last progress */
+    int64_t head_began;    /* first byte of the head in hand; 0: none yet */
+    struct out_queue out;
+    struct transaction *tx; /* BUSY */
+    struct tunnel *tunnel;  /* TUNNEL */
+    uint32_t lingered;      /* bytes thrown away in LINGER */
+};
+
+/* Takes fd over. */
+void client_conn_new(struct proxy_worker *pw, int port, int fd, const struct addr *peer);
+
+/* For the transaction. */
+
+/* The answer is on its way (batch or queue); go on with the next request, or close if close_after. Safe from anywhere.
+ * */
+void client_conn_next(struct client_conn *c);
+/* Sends the worker's batch to c. False: the client is gone (and will be freed). */
+bool client_conn_flush(struct client_conn *c);
+/* Ends it: reset makes the cut visible. The transaction, if any, has let go already. Freed later in this turn. */
+void client_conn_abort(struct client_conn *c, bool reset);
+/* Request body bytes: kept ones first, then from the socket. > 0, 0 (end), STREAM_AGAIN, STREAM_ERROR. */
+ssize_t client_conn_recv(struct client_conn *c, char *buf, size_t n);
+/* Puts back bytes that were received but belong to the next request. */
+void client_conn_unread(struct client_conn *c, const char *p, size_t n);
+/* What waits in kept, for a tunnel's first bytes. */
+struct span client_conn_kept(const struct client_conn *c);
+void client_conn_drop_kept(struct client_conn *c);
+const struct port_setting *client_conn_port(const struct client_conn *c);
+
+/* Answers with an error page: into the batch. Logs. tag, r may be NULL (no request was understood). */
+struct error_answer {
+    enum error_id id;
+    int status, sys_errno;
+    const char *detail;
+    enum log_tag tag;
+    const struct request *r;
+    struct span method, url; /* without r */
+    const char *access_line;
+    enum hier_code hier;
+    struct addr server;
+    bool close;
+};
+void client_conn_error(struct client_conn *c, const struct error_answer *a);
+
+/* Called by the worker's tick. */
+void client_conn_sweep(struct client_conn *c, int64_t mono);
+/* The process ends: whatever it is doing. */
+void client_conn_kill(struct client_conn *c);
+/* Draining began, or its port went: an idle one goes. */
+void client_conn_drain(struct client_conn *c);

@@ -1,0 +1,147 @@
+#include "config.h"
+
+#include "proxy/forward_head.h"
+
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include "base/mem.h"
+#include "hdrs/named_fields.h"
+
+static bool is_condition(enum token t)
+{
+    switch (t) {
+    case TOKEN_IF_NONE_MATCH:
+    case TOKEN_IF_MODIFIED_SINCE:
+    case TOKEN_IF_MATCH:
+    case TOKEN_IF_UNMODIFIED_SINCE:
+    case TOKEN_IF_RANGE:
+    case TOKEN_RANGE: return true;
+    default: return false;
+    }
+}
+
+/* Fields that the proxy writes itself, or never passes on. */
+static bool is_ours(const struct settings *s, enum token t)
+{
+    switch (t) {
+    case TOKEN_HOST:
+    case TOKEN_CONTENT_LENGTH:
+    case TOKEN_TRANSFER_ENCODING:
+    case TOKEN_EXPECT: /* answered here */ return true;
+    case TOKEN_X_FORWARDED_FOR: return s->forwarded_for != FORWARDED_FOR_TRANSPARENT;
+    default: return false;
+    }
+}
+
+static bool has_login(const struct forward_options *o)
+{
+    return o->login != NULL && strchr(o->login, ':') != NULL;
+}
+
+static bool passes(const struct settings *s, const struct forward_options *o, const struct head_field *f)
+{
+    enum token t = (enum token)f->token;
+
+    if ((token_policy(t) & TOKEN_HOP_BY_HOP) || is_ours(s, t))
+        return false;
+    if (o->validate != NULL && is_condition(t))
+        return false;
+    /* Not two of them. */
+    return !(t == TOKEN_AUTHORIZATION && o->originserver && has_login(o));
+}
+
+/* keep[field number]: it goes on. */
+static void select_fields(const struct request *r, const struct settings *s, const struct forward_options *o,
+                          bool *keep)
+{
+    struct named_fields index;
+
+    for (unsigned i = 0; i < r->head->n_fields; i++)
+        keep[i] = passes(s, o, &r->head->fields[i]);
+    if (head_find(r->head, TOKEN_CONNECTION) == NULL)
+        return;
+    named_fields_index(&index, r->head);
+    named_fields_drop_connection(&index, keep);
+}
+
+static void add_field(struct strbuf *out, struct span name, struct span value)
+{
+    sb_span(out, name);
+    sb_str(out, ": ");
+    sb_span(out, value);
+    sb_str(out, "\r\n");
+}
+
+static void forwarded_for(struct strbuf *out, const struct request *r, const struct settings *s)
+{
+    char text[ADDR_TEXT_MAX];
+
+    switch (s->forwarded_for) {
+    case FORWARDED_FOR_ON:
+        sb_str(out, "X-Forwarded-For: ");
+        for (const struct head_field *f = head_find(r->head, TOKEN_X_FORWARDED_FOR); f != NULL;
+             f = head_next(r->head, f)) {
+            sb_span(out, field_value(r->head, f));
+            sb_str(out, ", ");
+        }
+        addr_print(&r->client, text);
+        sb_printf(out, "%s\r\n", text);
+        break;
+    case FORWARDED_FOR_OFF: sb_str(out, "X-Forwarded-For: unknown\r\n"); break;
+    case FORWARDED_FOR_TRUNCATE:
+        addr_print(&r->client, text);
+        sb_printf(out, "X-Forwarded-For: %s\r\n", text);
+        break;
+    case FORWARDED_FOR_TRANSPARENT:
+    case FORWARDED_FOR_DELETE: break;
+    }
+}
+
+static void login(struct strbuf *out, const struct forward_options *o)
+{
+    size_t n;
+    char *coded;
+
+    if (!has_login(o))
+        return;
+    n = strlen(o->login);
+    coded = xmalloc(n / 3 * 4 + 8);
+    EVP_EncodeBlock((unsigned char *)coded, (const unsigned char *)o->login, (int)n);
+    sb_printf(out, "%s: Basic %s\r\n", o->originserver ? "Authorization" : "Proxy-Authorization", coded);
+    free(coded);
+}
+
+void forward_head(struct strbuf *out, const struct request *r, const struct settings *s,
+                  const struct forward_options *o)
+{
+    bool keep[HEAD_FIELDS_MAX];
+
+    select_fields(r, s, o, keep);
+    sb_span(out, head_piece(r->head, r->head->method_name));
+    sb_char(out, ' ');
+    sb_span(out, o->absolute_form ? r->uri.text : r->uri.path);
+    sb_str(out, " HTTP/1.1\r\n");
+    add_field(out, SPAN("Host"), r->uri.authority);
+    for (unsigned i = 0; i < r->head->n_fields; i++) {
+        const struct head_field *f = &r->head->fields[i];
+
+        if (keep[i])
+            add_field(out, field_name(r->head, f), field_value(r->head, f));
+    }
+    if (o->validate != NULL) {
+        if (o->validate->etag.len > 0)
+            add_field(out, SPAN("If-None-Match"), object_piece(o->validate, o->validate->etag));
+        if (o->validate->last_modified_text.len > 0)
+            add_field(out, SPAN("If-Modified-Since"), object_piece(o->validate, o->validate->last_modified_text));
+    }
+    if (s->via)
+        sb_printf(out, "Via: 1.%d %s (loligo%s)\r\n", r->head->minor_version, s->visible_hostname,
+                  s->httpd_suppress_version_string ? "" : "/" PACKAGE_VERSION);
+    forwarded_for(out, r, s);
+    login(out, o);
+    if (r->framing.kind == FRAMING_CHUNKED)
+        sb_str(out, "Transfer-Encoding: chunked\r\n");
+    else if (r->framing.kind == FRAMING_LENGTH)
+        sb_printf(out, "Content-Length: %llu\r\n", (unsigned long long)r->framing.length);
+    sb_str(out, o->close ? "Connection: close\r\n\r\n" : "\r\n");
+}

@@ -1,0 +1,15 @@
+/* proxy/forward_head.h: the request head that goes to an origin or peer (RFC 9110 section 7.6). Pure. */
+#pragma once
+#include "base/strbuf.h"
+#include "cache/object.h"
+#include "proxy/request.h"
+
+struct forward_options {
+    bool absolute_form;            /* to a proxy */
+    const struct object *validate; /* its validators replace the client's conditions; NULL: none */
+    bool close;                    /* Connection: close */
+    const char *login;             /* cache_peer login=user:password, or NULL */
+    bool originserver;             /* login goes out as Authorization; else Proxy-Authorization */
+};
+void forward_head(struct strbuf *out, const struct request *r, const struct settings *s,
+                  const struct forward_options *o);

@@ -1,0 +1,25 @@
+/* proxy/reply.h: the parts of a response head that the proxy makes itself. Pure but for the worker's settings. */
+#pragma once
+#include "cache/object.h"
+#include "proxy/request.h"
+#include "proxy/worker_state.h"
+
+struct reply_tail {
+    bool has_length; /* Content-Length: length */
+    bool chunked;    /* Transfer-Encoding: chunked */
+    uint64_t length;
+    int64_t age;        /* seconds; -1: no Age */
+    bool close;         /* Connection: close; else keep-alive where an HTTP/1.0 client needs to be told */
+    bool minor_version; /* the client's: 1 or 0 */
+};
+
+#define REPLY_TAIL_MAX 768
+/* Content-Length or Transfer-Encoding, Age, Via, Connection and the blank line into out (REPLY_TAIL_MAX). Returns its
+ * length. */
+size_t reply_tail(const struct proxy_worker *pw, const struct reply_tail *t, char *out);
+
+/* A 304 made of a stored head (W12), complete, malloc'ed; *n is its length. */
+char *reply_not_modified(const struct proxy_worker *pw, const struct object *o, const struct reply_tail *t, size_t *n);
+
+/* "HTTP/1.1 200 Connection established" */
+extern const struct span reply_connect_established;

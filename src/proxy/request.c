@@ -1,0 +1,355 @@
+#include "proxy/request.h"
+
+#include <stdlib.h>
+#include "base/mem.h"
+#include "hdrs/field_list.h"
+#include "proxy/request_loop.h"
+
+#define MANAGER_PATH SPAN("/squid-internal-mgr/")
+
+/* PAGE[@password][?query]; rest is the end of uri.path, and that of uri.text. */
+static void split_page(struct request *r, struct span rest)
+{
+    const char *q = rest.len ? memchr(rest.p, '?', rest.len) : NULL;
+    const char *at;
+
+    if (q != NULL)
+        rest.len = (size_t)(q - rest.p);
+    at = rest.len ? memchr(rest.p, '@', rest.len) : NULL;
+    r->page = rest;
+    r->page_password = SPAN_NONE;
+    if (at != NULL) {
+        r->page.len = (size_t)(at - rest.p);
+        r->page_password = span_of(at + 1, rest.len - r->page.len - 1);
+        /* M05: no password in any log */
+        r->uri.text.len = (size_t)(at - r->uri.text.p);
+        r->uri.path.len = (size_t)(at - r->uri.path.p);
+    }
+}
+
+/* The path's part behind /squid-internal-mgr/, when this request is for us. Origin-form on a forwarding port can mean
+ * nobody else; otherwise the host must be our own name and port (M02: another host's URL is that host's). */
+static void find_manager(struct request *r, const struct uri *u, const struct request_origin *o)
+{
+    struct span path = r->uri.path;
+
+    if (path.len < MANAGER_PATH.len || !span_eq(span_of(path.p, MANAGER_PATH.len), MANAGER_PATH))
+        return;
+    r->is_manager = true;
+    if ((u->form == URI_ORIGIN && !o->port->accel) ||
+        (span_eq_nocase(r->uri.host, span_str(o->settings->visible_hostname)) && r->uri.port == o->local.port)) {
+        r->is_internal = true;
+        split_page(r, span_of(path.p + MANAGER_PATH.len, path.len - MANAGER_PATH.len));
+    }
+}
+
+struct effective { /* the pieces the canonical URI is made of */
+    struct span scheme, host, path;
+    bool ipv6;
+    uint16_t port;
+};
+
+/* HTTP/1.1 needs exactly one Host, valid (RFC 9112 section 3.2); HTTP/1.0 may have none. */
+static bool read_host(const struct head *h, struct effective *e, bool *present, const char **what)
+{
+    const struct head_field *f = head_find(h, TOKEN_HOST);
+    bool has_port;
+
+    *present = f != NULL;
+    if (f == NULL) {
+        *what = "HTTP/1.1 request without Host";
+        return h->minor_version == 0;
+    }
+    if (head_next(h, f) != NULL) {
+        *what = "more than one Host field";
+        return false;
+    }
+    if (field_value(h, f).len == 0) {
+        *what = "empty Host field";
+        return false;
+    }
+    if (!authority_parse(field_value(h, f), &e->host, &e->ipv6, &e->port, &has_port, what))
+        return false;
+    if (!has_port)
+        e->port = 80;
+    return true;
+}
+
+static bool accel_authority(const struct request_origin *o, bool host_present, struct effective *e, const char **what)
+{
+    bool has_port;
+
+    /* vhost: the client's Host chooses the site; without it the site is defaultsite's, whatever Host says. */
+    if (host_present && (o->port->vhost || o->port->defaultsite == NULL)) {
+        if (o->port->vport != 0)
+            e->port = (uint16_t)o->port->vport;
+        return true;
+    }
+    if (o->port->defaultsite == NULL) {
+        *what = "no Host field, and this port has no defaultsite";
+        return false;
+    }
+    if (!authority_parse(span_str(o->port->defaultsite), &e->host, &e->ipv6, &e->port, &has_port, what))
+        return false;
+    if (!has_port)
+        e->port = 80;
+    return true;
+}
+
+static bool effective_uri(struct request *r, const struct uri *u, const struct request_origin *o, struct effective *e,
+                          enum error_id *error, const char **what)
+{
+    struct effective from_host = { .scheme = SPAN("http"), .port = 80 };
+    bool present;
+
+    *error = ERR_INVALID_REQ;
+    if (!read_host(r->head, &from_host, &present, what))
+        return false;
+    if (u->form == URI_ABSOLUTE) { /* absolute-form wins over Host (RFC 9112 section 3.2.2) */
+        *e = (struct effective){ u->scheme, u->host, u->path, u->host_is_ipv6, u->port };
+        if (!span_eq_nocase(u->scheme, SPAN("http"))) {
+            *error = ERR_UNSUP_REQ;
+            *what = "only http:// and CONNECT are forwarded so far";
+            return false;
+        }
+        return true;
+    }
+    *e = from_host;
+    e->path = u->path;
+    if (u->form == URI_ASTERISK) {
+        *error = ERR_INVALID_URL;
+        *what = "an asterisk names no resource of this proxy";
+        return false;
+    }
+    if (o->port->accel)
+        return accel_authority(o, present, e, what);
+    if (span_starts_nocase(u->path, MANAGER_PATH)) {
+        e->host = span_str(o->settings->visible_hostname);
+        e->ipv6 = false;
+        e->port = o->local.port;
+        return true;
+    }
+    *error = ERR_INVALID_URL;
+    *what = "a proxy needs the whole URL, starting with http://";
+    return false;
+}
+
+/* cache_object://HOST/PAGE, the old manager form. */
+static bool cache_object(struct request *r, struct span target, const struct request_origin *o, char *text,
+                         size_t capacity)
+{
+    struct span prefix = SPAN("cache_object://"), path = SPAN("/");
+    const char *slash;
+
+    if (!span_starts_nocase(target, prefix) || target.len > capacity)
+        return false;
+    memcpy(text, target.p, target.len);
+    r->uri.text = span_of(text, target.len);
+    r->uri.scheme = SPAN("cache_object");
+    r->uri.host = span_of(text + prefix.len, target.len - prefix.len);
+    slash = memchr(r->uri.host.p, '/', r->uri.host.len);
+    if (slash != NULL) {
+        size_t n = (size_t)(slash - r->uri.host.p);
+
+        path = span_of(slash, r->uri.host.len - n);
+        r->uri.host.len = n;
+    }
+    r->uri.authority = r->uri.host;
+    r->uri.path = path;
+    r->uri.port = o->local.port;
+    r->is_manager = r->is_internal = true;
+    split_page(r, span_of(path.p + 1, path.len - 1));
+    return true;
+}
+
+static bool connect_target(struct request *r, const struct uri *u, char *text, size_t capacity)
+{
+    /* The scheme is only there to be made canonical with; port 0 is no scheme's default, so it is always written. */
+    if (!uri_canonical(SPAN("connect"), u->host, u->host_is_ipv6, u->port, SPAN("/"), text, capacity, &r->uri))
+        return false;
+    r->uri.scheme = SPAN("");
+    r->uri.path = SPAN("");
+    r->uri.text = r->uri.authority;
+    return true;
+}
+
+static bool read_target(struct request *r, const struct request_origin *o, char *text, size_t capacity,
+                        enum error_id *error, const char **what)
+{
+    struct span target = head_piece(r->head, r->head->target);
+    struct effective e = { .port = 0 };
+    struct uri u;
+
+    if (cache_object(r, target, o, text, capacity))
+        return true;
+    *error = ERR_INVALID_URL;
+    if (!uri_parse(target, r->method, &u, what))
+        return false;
+    if (u.had_userinfo) {
+        *what = "user name or password in the URL";
+        return false;
+    }
+    *what = "URL too long";
+    if (r->method == METHOD_CONNECT) {
+        struct effective ignored = { .port = 0 };
+        bool present;
+
+        if (!connect_target(r, &u, text, capacity))
+            return false;
+        *error = ERR_INVALID_REQ;
+        if (o->port->accel) {
+            *what = "CONNECT to an accelerator port";
+            return false;
+        }
+        return read_host(r->head, &ignored, &present, what);
+    }
+    if (!effective_uri(r, &u, o, &e, error, what))
+        return false;
+    *what = "URL too long";
+    *error = ERR_INVALID_URL;
+    if (!uri_canonical(e.scheme, e.host, e.ipv6, e.port, e.path, text, capacity, &r->uri))
+        return false;
+    r->key = hash128(r->uri.text.p, r->uri.text.len);
+    find_manager(r, &u, o);
+    return true;
+}
+
+bool request_from_head(struct request *r, const struct head *h, const struct request_origin *o, char *text,
+                       size_t capacity, enum error_id *error, int *status, const char **what)
+{
+    const struct head_field *expect;
+
+    r->head = h;
+    r->method = (enum http_method)h->method;
+    r->uri = (struct canonical_uri){ 0 };
+    r->is_manager = r->is_internal = false;
+    r->keep_alive = false;
+    r->minor_version = h->minor_version != 0;
+    r->client = o->client;
+    r->local = o->local;
+    r->port_name = span_str(o->port->name);
+    r->accel = o->port->accel;
+    r->ignore_cc = o->port->ignore_cc;
+    r->start_mono = o->mono;
+    r->start_wall = o->wall;
+    r->bytes_in = h->len;
+    r->host_addr.family = 0;
+    r->text = NULL;
+    *error = ERR_INVALID_REQ;
+    r->framing = request_framing(h);
+    if (r->framing.kind == FRAMING_BAD) {
+        *status = r->framing.status;
+        *what = r->framing.what;
+        return false;
+    }
+    *status = 400;
+    if (!read_target(r, o, text, capacity, error, what)) {
+        if (*error == ERR_UNSUP_REQ)
+            *status = 501;
+        return false;
+    }
+    expect = head_find(h, TOKEN_EXPECT);
+    if (expect != NULL && !span_eq_nocase(field_value(h, expect), SPAN("100-continue"))) {
+        *error = ERR_INVALID_REQ;
+        *status = 417;
+        *what = "an expectation other than 100-continue";
+        return false;
+    }
+    if (request_loops(h, span_str(o->settings->visible_hostname))) {
+        *error = ERR_ACCESS_DENIED;
+        *status = 403;
+        *what = "forwarding loop: this proxy's own name stands in Via already";
+        return false;
+    }
+    if (r->uri.host.len > 0 && (r->uri.host_is_ipv6 || (r->uri.host.p[r->uri.host.len - 1] <= '9')))
+        (void)addr_parse(r->uri.host, &r->host_addr);
+    r->cc = cache_control_parse(h, true);
+    r->keep_alive = r->framing.keep_alive && o->settings->client_persistent_connections;
+    return true;
+}
+
+static struct span rebase(struct span s, const char *from, const char *to, size_t len)
+{
+    /* Constants ("", "http") stay as they are. */
+    if (s.p == NULL || (uintptr_t)s.p < (uintptr_t)from || (uintptr_t)s.p > (uintptr_t)from + len)
+        return s;
+    return span_of(to + ((uintptr_t)s.p - (uintptr_t)from), s.len);
+}
+
+struct request *request_keep(const struct request *r)
+{
+    struct request *k = xmalloc(sizeof *k);
+    /* Everything uri and page point to lies between the start of the text and its end, or that of the password behind
+     * it. */
+    const char *from = r->uri.text.p, *end = r->uri.text.p + r->uri.text.len;
+    size_t len;
+
+    if (r->is_internal && r->page_password.p != NULL)
+        end = r->page_password.p + r->page_password.len;
+    len = from ? (size_t)(end - from) : 0;
+    *k = *r;
+    k->refs = 1;
+    k->head = head_copy(r->head);
+    k->text = xmalloc(len + r->port_name.len + 1);
+    if (from != NULL) {
+        memcpy(k->text, from, len);
+        k->uri.text = rebase(r->uri.text, from, k->text, len);
+        k->uri.scheme = rebase(r->uri.scheme, from, k->text, len);
+        k->uri.host = rebase(r->uri.host, from, k->text, len);
+        k->uri.authority = rebase(r->uri.authority, from, k->text, len);
+        k->uri.path = rebase(r->uri.path, from, k->text, len);
+    }
+    k->page = k->page_password = SPAN_NONE;
+    if (r->is_internal) {
+        k->page = rebase(r->page, from, k->text, len);
+        k->page_password = rebase(r->page_password, from, k->text, len);
+    }
+    k->cc = cache_control_parse(k->head, true); /* its spans point into the head */
+    if (r->port_name.len > 0)
+        memcpy(k->text + len, r->port_name.p, r->port_name.len);
+    k->port_name = span_of(k->text + len, r->port_name.len);
+    return k;
+}
+
+struct request *request_ref(struct request *r)
+{
+    r->refs++;
+    return r;
+}
+
+void request_unref(struct request **holder)
+{
+    struct request *r = *holder;
+
+    *holder = NULL;
+    if (r == NULL || --r->refs > 0)
+        return;
+    free((void *)(uintptr_t)r->head);
+    free(r->text);
+    free(r);
+}
+
+void request_facts(const struct request *r, struct access_facts *f)
+{
+    *f = (struct access_facts){
+        .client = r->client,
+        .local = r->local,
+        .port_name = r->port_name,
+        .method = r->method,
+        .method_name = head_piece(r->head, r->head->method_name),
+        .scheme = r->uri.scheme,
+        .host = r->uri.host,
+        .host_is_address = r->host_addr.family != 0,
+        .host_addr = r->host_addr,
+        .port = r->uri.port,
+        .url = r->uri.text,
+        .path = r->uri.path,
+        .is_manager = r->is_manager,
+        .request = r->head,
+    };
+}
+
+struct span request_log_url(const struct request *r)
+{
+    return r->uri.text;
+}

@@ -1,0 +1,59 @@
+/* proxy/request.h: a request as the proxy understands it: head, effective URI, framing, cache key. Built on the
+ * worker's scratch for the hit path; request_keep() makes a copy that can wait.
+ *
+ * Threads: one worker. */
+#pragma once
+#include "access/facts.h"
+#include "base/hash.h"
+#include "conf/settings.h"
+#include "hdrs/field_cache_control.h"
+#include "hdrs/framing.h"
+#include "hdrs/head.h"
+#include "hdrs/uri.h"
+#include "proxy/error_page.h"
+
+struct request {
+    unsigned refs; /* request_keep()'s copies */
+    const struct head *head;
+    enum http_method method;
+    struct canonical_uri uri; /* CONNECT: host, port and authority only */
+    struct framing framing;
+    struct cache_control cc;
+    struct hash128 key;              /* of uri.text; not for CONNECT */
+    bool is_manager;                 /* the ACL: cache_object:// or .../squid-internal-mgr/ */
+    bool is_internal;                /* ours to answer */
+    struct span page, page_password; /* is_internal */
+    bool keep_alive;                 /* the client's wish and the framing's permission */
+    bool minor_version;              /* HTTP/1.1 */
+    struct addr client, local;
+    struct span port_name;
+    bool accel; /* came through an accelerator port */
+    bool ignore_cc;
+    int64_t start_mono, start_wall; /* microseconds: head complete */
+    uint64_t bytes_in;              /* of the head */
+    struct addr host_addr;          /* when the host is an IP literal; else family 0 */
+    char *text;                     /* kept copies: what uri points into */
+};
+
+/* What a request arrived through. */
+struct request_origin {
+    const struct settings *settings;
+    const struct port_setting *port;
+    struct addr client, local;
+    int64_t mono, wall;
+};
+
+/* From a parsed head; text (capacity bytes) takes the canonical URI. False: *error and *what (static text) say how to
+ * answer; method and whatever was understood are filled for the log. */
+bool request_from_head(struct request *r, const struct head *h, const struct request_origin *o, char *text,
+                       size_t capacity, enum error_id *error, int *status, const char **what);
+
+/* A copy with one reference that owns its bytes. */
+struct request *request_keep(const struct request *r);
+struct request *request_ref(struct request *r);
+void request_unref(struct request **holder);
+
+/* For access lists; spans are the request's. */
+void request_facts(const struct request *r, struct access_facts *f);
+/* What access.log's %ru shows: the canonical URL, or host:port for CONNECT. */
+struct span request_log_url(const struct request *r);

@@ -1,0 +1,316 @@
+#include "proxy/serve.h"
+
+#include "config.h"
+
+#include "cache/validate.h"
+#include "hdrs/field_date.h"
+#include "proxy/account.h"
+#include "proxy/reply.h"
+#include "proxy/request_access.h"
+#include "proxy/transaction.h"
+
+/* Bodies up to this go out with the batch; larger ones get a transaction, so that their log line says how they ended.
+ * */
+#define BATCH_BODY_MAX (256u << 10)
+
+void serve_denied(struct client_conn *c, const struct request *r, const struct access_verdict *v)
+{
+    struct error_answer a = {
+        .id = ERR_ACCESS_DENIED,
+        .tag = TAG_TCP_DENIED,
+        .r = r,
+        .access_line = v->where,
+        .detail = "denied by http_access",
+    };
+
+    client_conn_error(c, &a);
+}
+
+/* --- answers from memory ---------------------------------------------------------------------------------------- */
+
+static void hit_log(struct log_entry *e, const struct request *r, const struct object *o, enum log_tag tag, int status,
+                    uint64_t head, uint64_t body, const char *reason)
+{
+    log_entry_from_request(e, r);
+    e->tag = tag;
+    e->status = status;
+    e->head_out = head;
+    e->bytes_out = head + body;
+    e->mime = object_piece(o, o->content_type);
+    e->reply_head = object_head(o);
+    e->reason = reason;
+}
+
+static void serve_not_modified(struct client_conn *c, const struct request *r, const struct object *o, enum log_tag tag,
+                               const struct reply_tail *tail, const char *reason)
+{
+    struct log_entry e;
+    size_t n;
+    char *bytes = reply_not_modified(c->pw, o, tail, &n);
+
+    hit_log(&e, r, o, tag, 304, n, 0, reason);
+    account(c->pw, &e, r);
+    out_add_owned(&c->pw->out, bytes, n);
+}
+
+void serve_object(struct client_conn *c, const struct request *r, struct transaction *tx, struct object *o,
+                  enum log_tag tag, const char *reason)
+{
+    struct proxy_worker *pw = c->pw;
+    enum condition condition = CONDITION_SEND;
+    struct reply_tail tail = {
+        .age = object_age(o, worker_mono(pw->worker)),
+        .close = !r->keep_alive || pw->draining,
+        .minor_version = r->minor_version,
+    };
+    uint64_t body = r->method == METHOD_HEAD ? 0 : object_length(o);
+    struct log_entry e;
+    size_t n;
+
+    if (o->status == 200 && request_is_conditional(r->head))
+        condition = client_condition(r->head, o, worker_wall(pw->worker) / 1000000);
+    if (condition == CONDITION_SEND && body > BATCH_BODY_MAX) {
+        transaction_object(tx ? tx : transaction_new(c, r), o, tag, reason);
+        return;
+    }
+    if (tail.close)
+        c->close_after = true;
+    if (condition != CONDITION_SEND) {
+        if (tag == TAG_TCP_MEM_HIT)
+            tag = condition == CONDITION_NOT_MODIFIED_ETAG ? TAG_TCP_INM_HIT : TAG_TCP_IMS_HIT;
+        serve_not_modified(c, r, o, tag, &tail, reason);
+    } else {
+        tail.has_length = o->status != 204 && o->status != 304;
+        tail.length = object_length(o);
+        n = reply_tail(pw, &tail, out_head_room(&pw->out));
+        hit_log(&e, r, o, tag, o->status, o->head_len + n, body, reason);
+        account(pw, &e, r);
+        out_add_object(&pw->out, o, false, n, 0, body);
+    }
+    if (tx != NULL) {
+        /* The batch holds o only until it is flushed; here nobody else will. */
+        (void)client_conn_flush(c);
+        transaction_drop(tx);
+    }
+}
+
+/* --- pages of our own ------------------------------------------------------------------------------------------- */
+
+static void serve_internal(struct client_conn *c, const struct request *r)
+{
+    struct proxy_worker *pw = c->pw;
+    struct internal_request q = {
+        .page = r->page,
+        .password = r->page_password,
+        .request = r->head,
+        .settings = pw->settings,
+        .worker = pw->worker,
+    };
+    struct internal_answer a = { .status = 404, .error_name = "ERR_INVALID_URL" };
+    struct strbuf out = { 0 };
+    struct log_entry e;
+    char *at, date[DATE_BYTES];
+    struct reply_tail tail = { .age = -1, .has_length = true, .minor_version = r->minor_version };
+
+    pw->service->answer(pw->service->ctx, &q, &a);
+    if (a.status == 404) {
+        struct error_answer missing = {
+            .id = ERR_INVALID_URL, .status = 404, .tag = TAG_TCP_MISS, .r = r, .detail = "no such manager page"
+        };
+
+        sb_free(&a.body);
+        client_conn_error(c, &missing);
+        return;
+    }
+    date_print(date, worker_wall(pw->worker) / 1000000);
+    tail.close = !r->keep_alive || pw->draining || r->framing.kind == FRAMING_CHUNKED || r->framing.length > 0;
+    tail.length = a.body.len;
+    if (tail.close)
+        c->close_after = true;
+    sb_printf(&out, "HTTP/1.1 %s\r\nServer: loligo%s\r\nMime-Version: 1.0\r\nDate: %.*s\r\n",
+              a.status == 200 ? "200 OK" : "401 Unauthorized",
+              pw->settings->httpd_suppress_version_string ? "" : "/" PACKAGE_VERSION, DATE_BYTES, date);
+    sb_printf(
+        &out,
+        "Content-Type: text/plain;charset=utf-8\r\nExpires: %.*s\r\nLast-Modified: %.*s\r\nCache-Control: no-store\r\n",
+        DATE_BYTES, date, DATE_BYTES, date);
+    if (a.status == 401)
+        sb_printf(&out, "X-Squid-Error: %s 0\r\nWWW-Authenticate: Basic realm=\"%s\"\r\n", a.error_name, a.realm);
+    at = sb_reserve(&out, REPLY_TAIL_MAX);
+    out.len += reply_tail(pw, &tail, at);
+    log_entry_from_request(&e, r);
+    e.head_out = out.len;
+    if (r->method != METHOD_HEAD)
+        sb_span(&out, sb_view(&a.body));
+    sb_free(&a.body);
+    e.tag = TAG_TCP_MISS;
+    e.status = a.status;
+    e.bytes_out = out.len;
+    e.mime = SPAN("text/plain");
+    e.reason = "manager page";
+    if (a.status != 200)
+        e.error_name = a.error_name;
+    account(pw, &e, r);
+    out_add_owned(&pw->out, out.p, out.len);
+}
+
+/* --- look-up ---------------------------------------------------------------------------------------------------- */
+
+static bool has_body(const struct request *r)
+{
+    return r->framing.kind != FRAMING_NONE && !(r->framing.kind == FRAMING_LENGTH && r->framing.length == 0);
+}
+
+static void serve_only_if_cached(struct client_conn *c, const struct request *r)
+{
+    struct error_answer a = { .id = ERR_ONLY_IF_CACHED_MISS,
+                              .tag = TAG_TCP_MISS,
+                              .r = r,
+                              .detail = "not in the cache, and the client asked for nothing else" };
+
+    client_conn_error(c, &a);
+}
+
+static bool reply_denied(struct client_conn *c, const struct request *r, const struct object *o, const char **line)
+{
+    const struct access_list *l = c->pw->settings->http_reply_access;
+    struct access_verdict v;
+
+    if (access_always_allows(l))
+        return false;
+    v = request_access_reply(l, r, o->status);
+    *line = v.where;
+    return v.answer != ACCESS_ALLOWED;
+}
+
+/* GET and HEAD from what is stored. */
+static void serve_cached(struct client_conn *c, const struct request *r, struct transaction *tx, const char *line)
+{
+    struct proxy_worker *pw = c->pw;
+    struct miss m = { .cacheable = true, .shared = r->method == METHOD_GET, .tag = TAG_TCP_MISS, .access_line = line };
+    bool any;
+    struct object *o = store_lookup(pw->store, r->key, r->head, &any);
+
+    m.reason = any ? "no stored variant matches" : "not stored";
+    if (!request_allowed(pw->settings->send_hit, r)) {
+        m.shared = false; /* somebody else's answer would be a hit too */
+        m.reason = "denied by send_hit";
+    } else if (o != NULL) {
+        const char *denied_by;
+
+        switch (reuse_of(o, &r->cc, r->ignore_cc, worker_mono(pw->worker), &m.reason)) {
+        case REUSE_FRESH:
+        case REUSE_STALE_OK:
+            if (reply_denied(c, r, o, &denied_by)) {
+                struct error_answer a = { .id = ERR_ACCESS_DENIED,
+                                          .tag = TAG_TCP_DENIED_REPLY,
+                                          .r = r,
+                                          .access_line = denied_by,
+                                          .detail = "denied by http_reply_access" };
+
+                client_conn_error(c, &a);
+                if (tx != NULL) {
+                    (void)client_conn_flush(c);
+                    transaction_drop(tx);
+                }
+                return;
+            }
+            serve_object(c, r, tx, o, (o->flags & OBJECT_NEGATIVE) ? TAG_TCP_NEGATIVE_HIT : TAG_TCP_MEM_HIT, m.reason);
+            return;
+        case REUSE_VALIDATE: m.stale = o;
+        }
+    }
+    if (r->cc.flags & CC_ONLY_IF_CACHED) {
+        serve_only_if_cached(c, r);
+        if (tx != NULL) {
+            (void)client_conn_flush(c);
+            transaction_drop(tx);
+        }
+        return;
+    }
+    if (!pw->settings->collapsed_forwarding || request_is_conditional(r->head) || (r->cc.flags & CC_NO_STORE))
+        m.shared = false;
+    transaction_miss(tx ? tx : transaction_new(c, r), &m);
+}
+
+void serve_admitted(struct client_conn *c, const struct request *r, struct transaction *tx, const char *access_line)
+{
+    struct miss m = { .tag = TAG_TCP_MISS, .access_line = access_line, .reason = "method" };
+
+    if (r->is_internal) {
+        serve_internal(c, r);
+        if (tx != NULL) {
+            (void)client_conn_flush(c);
+            transaction_drop(tx);
+        }
+        return;
+    }
+    if (r->method == METHOD_CONNECT) {
+        transaction_tunnel(tx ? tx : transaction_new(c, r), access_line);
+        return;
+    }
+    if ((r->method == METHOD_GET || r->method == METHOD_HEAD) && !has_body(r)) {
+        if (request_allowed(c->pw->settings->cache, r)) {
+            serve_cached(c, r, tx, access_line);
+            return;
+        }
+        m.reason = "denied by the cache directive";
+    }
+    transaction_miss(tx ? tx : transaction_new(c, r), &m);
+}
+
+void serve_request(struct client_conn *c, const struct head *h)
+{
+    struct proxy_worker *pw = c->pw;
+    struct request_origin o = {
+        .settings = pw->settings,
+        .port = client_conn_port(c),
+        .client = c->peer,
+        .local = c->local,
+        .mono = worker_mono(pw->worker),
+        .wall = worker_wall(pw->worker),
+    };
+    struct request r;
+    enum error_id error;
+    const char *what;
+    int status;
+    struct access_verdict v;
+    struct addr dst[RESOLVE_ADDRS_MAX];
+
+    r.refs = 0;
+    if (!request_from_head(&r, h, &o, pw->uri_text, sizeof pw->uri_text, &error, &status, &what)) {
+        struct error_answer a = { .id = error,
+                                  .status = status,
+                                  .detail = what,
+                                  .tag = TAG_NONE,
+                                  .method = head_piece(h, h->method_name),
+                                  .url = r.uri.text,
+                                  .close = status != 417 };
+
+        if (status == 403)
+            a.tag = TAG_TCP_DENIED;
+        if (a.url.len == 0)
+            a.url = h->target.len <= 8192 ? head_piece(h, h->target) : SPAN("error:invalid-request");
+        /* Userinfo is never logged (M05). */
+        if (memchr(a.url.p, '@', a.url.len) != NULL)
+            a.url = SPAN("error:invalid-request");
+        client_conn_error(c, &a);
+        return;
+    }
+    v = request_access(pw->settings->http_access, &r);
+    if (v.answer == ACCESS_NEED_DST) {
+        bool negative = false;
+        size_t n = resolve_cached(pw->resolver, r.uri.host, r.uri.port, dst, &negative);
+
+        if (n > 0 || negative) {
+            v = request_access_dst(pw->settings->http_access, &r, dst, n);
+        } else {
+            transaction_admit(transaction_new(c, &r));
+            return;
+        }
+    }
+    if (v.answer != ACCESS_ALLOWED)
+        serve_denied(c, &r, &v);
+    else
+        serve_admitted(c, &r, NULL, v.where);
+}

@@ -1,0 +1,15 @@
+/* proxy/serve.h: what to do with a request: refuse it, answer it from memory, or start a transaction. The hit path.
+ * One worker. */
+#pragma once
+#include "proxy/client_conn.h"
+
+/* A head was just parsed (into the worker's scratch). The answer goes into the batch, or c becomes BUSY with a
+ * transaction. */
+void serve_request(struct client_conn *c, const struct head *h);
+/* http_access has let it pass. tx: the transaction that waited for that, or NULL: one is made when it is needed. */
+void serve_admitted(struct client_conn *c, const struct request *r, struct transaction *tx, const char *access_line);
+/* Answers from a stored object into the batch (small) or through a transaction (large). */
+void serve_object(struct client_conn *c, const struct request *r, struct transaction *tx, struct object *o,
+                  enum log_tag tag, const char *reason);
+/* http_access said no. */
+void serve_denied(struct client_conn *c, const struct request *r, const struct access_verdict *v);

@@ -1,0 +1,48 @@
+/* proxy/transaction.h: one request that could not be answered at once: waits for its access list's DNS answer, for a
+ * fill (its own fetch or somebody else's), and relays the answer to its client.
+ *
+ *   ADMIT --dst known--> DECIDE --miss--> HEAD --> RELAY --> over
+ *                          `--large hit---------------^
+ *
+ * It knows heads and bodies, not the wire to the origin: that is fetch.c's. Threads: its client's worker. */
+#pragma once
+#include "cache/fill.h"
+#include "proxy/client_conn.h"
+#include "proxy/log_entry.h"
+
+struct fetch;
+struct transaction;
+
+/* c becomes BUSY with it. r is copied. */
+struct transaction *transaction_new(struct client_conn *c, const struct request *r);
+
+/* Which of these it starts with; set before transaction_client_ready() first runs, or from within it. */
+
+/* http_access needs addresses: resolve, then check again. */
+void transaction_admit(struct transaction *t);
+/* Fetch, or wait for a fetch under way. stale: a stored response to validate (a reference is taken), or NULL.
+ * cacheable: the
+ * `cache` rules let it be looked up and stored. */
+struct miss {
+    struct object *stale;
+    bool cacheable, shared;
+    enum log_tag tag;
+    const char *reason; /* static text: why it is a miss */
+    const char *access_line;
+};
+void transaction_miss(struct transaction *t, const struct miss *m);
+/* Deliver o (a reference is taken). */
+void transaction_object(struct transaction *t, struct object *o, enum log_tag tag, const char *reason);
+/* CONNECT. */
+void transaction_tunnel(struct transaction *t, const char *access_line);
+
+/* From client_conn. */
+void transaction_client_ready(struct transaction *t, unsigned what);
+/* Lets go of the client; logs; frees itself. The fetch goes on if quick_abort or other readers say so. */
+void transaction_client_gone(struct transaction *t);
+void transaction_sweep(struct transaction *t, int64_t mono);
+
+struct request *transaction_request(const struct transaction *t);
+struct client_conn *transaction_client(const struct transaction *t);
+/* It is over without an answer of its own (the answer is in the batch already): frees t; c goes on with its state. */
+void transaction_drop(struct transaction *t);

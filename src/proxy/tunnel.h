@@ -1,0 +1,18 @@
+/* proxy/tunnel.h: CONNECT (RFC 9110 section 9.3.6): bytes both ways, each at the slower side's pace; an ended side is
+ * passed on as an end (half-close). Nothing is buffered while nothing waits, so an idle tunnel costs its two sockets
+ * and this struct.
+ *
+ *   CONNECTING --> [PEER_REPLY] --> OPEN --> over
+ *
+ * Threads: its client's worker. */
+#pragma once
+#include "proxy/client_conn.h"
+
+struct tunnel;
+
+/* c becomes CLIENT_TUNNEL. r, settings (those r began with): a reference of each is taken over. */
+void tunnel_start(struct client_conn *c, struct request *r, struct settings *settings, const char *access_line);
+/* From client_conn. */
+void tunnel_client_ready(struct tunnel *t, unsigned what);
+void tunnel_client_gone(struct tunnel *t);
+void tunnel_sweep(struct tunnel *t, int64_t mono);

@@ -1,0 +1,49 @@
+/* proxy/worker_state.h: what the proxy keeps per worker. Private to src/proxy. Its worker's thread only, but for the
+ * atomics. */
+#pragma once
+#include "cache/store.h"
+#include "conf/settings.h"
+#include "net/listener.h"
+#include "net/pool.h"
+#include "net/resolve.h"
+#include "proxy/access_log.h"
+#include "proxy/internal_service.h"
+#include "proxy/out.h"
+
+struct proxy;
+
+struct proxy_worker {
+    struct worker *worker;
+    struct proxy *proxy;
+    struct store *store;
+    struct access_log *log;
+    const struct internal_service *service;
+    struct settings *settings; /* in force here; one reference */
+    bool logging;              /* access_log_enabled(settings) */
+    struct resolver *resolver;
+    struct pool *pool;
+    struct port_listener **listeners; /* proxy.c's */
+    size_t n_listeners;
+    struct list_node clients;       /* struct client_conn */
+    struct list_node fetches;       /* struct fetch */
+    struct list_node old_resolvers; /* proxy.c's */
+    struct worker_tick tick;
+    bool draining, drain_reported;
+    atomic_uint_fast64_t n_clients; /* read by other threads */
+    /* Scratch, valid within one callback. */
+    struct head request_head, response_head;
+    struct out_batch out;
+    char uri_text[32768]; /* canonical URI of the request in hand */
+    /* "Via: 1.1 host (loligo/0.1)\r\n" for responses; empty when via is off. */
+    char via_line[320];
+    size_t via_line_len;
+    unsigned round_robin; /* peer_select.c */
+};
+
+/* A client's connection is gone from pw->clients, or lingers: it has had its answers. */
+void proxy_worker_client_done(struct proxy_worker *pw);
+
+static inline struct counters *counters_of(struct proxy_worker *pw)
+{
+    return pw->worker->counters;
+}
