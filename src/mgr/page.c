@@ -1,0 +1,101 @@
+/* mgr/page.c: the pages there are. */
+#include "mgr/page.h"
+
+#include <stdio.h>
+#include "hdrs/field_date.h"
+#include "mgr/page_password.h"
+
+static page_handler menu_page, config_page;
+
+/* In Squid's order. needs_password: not to be had until cachemgr_passwd says how. */
+static const struct page {
+    const char *name, *description;
+    page_handler *make;
+    bool needs_password;
+} pages[] = {
+    { "index", "Cache Manager Interface", menu_page, false },
+    { "menu", "Cache Manager Menu", menu_page, false },
+    { "config", "Current Squid Configuration", config_page, true },
+    { "info", "General Runtime Information", info_page, false },
+    { "service_times", "Service Times (Percentiles)", service_times_page, false },
+    { "objects", "All Cache Objects", objects_page, false },
+    { "vm_objects", "In-Memory and In-Transit Objects", objects_page, false },
+    { "counters", "Traffic and Resource Counters", counters_page, false },
+    { "5min", "5 Minute Average of Counters", five_minutes_page, false },
+    { "60min", "60 Minute Average of Counters", sixty_minutes_page, false },
+    { "utilization", "Cache Utilization", utilization_page, false },
+    { "histograms", "Full Histogram Counts", histograms_page, false },
+    { "storedir", "Store Directory Stats", storedir_page, false },
+};
+#define N_PAGES (sizeof pages / sizeof pages[0])
+
+static void menu_page(struct page_request *r, struct strbuf *out)
+{
+    for (size_t i = 0; i < N_PAGES; i++) {
+        const char *password;
+        enum page_access a = page_access(r->q->settings, pages[i].name, pages[i].needs_password, &password);
+
+        sb_printf(out, " %-22s\t%-32s\t%s\n", pages[i].name, pages[i].description, page_access_name(a));
+    }
+}
+
+static void config_page(struct page_request *r, struct strbuf *out)
+{
+    settings_print(r->q->settings, out);
+}
+
+static const struct page *find_page(struct span name)
+{
+    if (name.len == 0)
+        name = SPAN("index");
+    for (size_t i = 0; i < N_PAGES; i++)
+        if (span_eq(name, span_str(pages[i].name)))
+            return &pages[i];
+    return NULL;
+}
+
+void page_answer(struct page_request *r, struct internal_answer *a)
+{
+    const struct page *page = find_page(r->q->page);
+    const char *password = NULL;
+    enum page_access access = PAGE_HIDDEN;
+
+    if (page != NULL)
+        access = page_access(r->q->settings, page->name, page->needs_password, &password);
+    /* What is hidden or disabled looks like what doesn't exist. */
+    if (access == PAGE_HIDDEN || access == PAGE_DISABLED) {
+        a->status = 404;
+        a->error_name = "ERR_INVALID_URL";
+        return;
+    }
+    if (access == PAGE_PROTECTED && !page_password_given(r->q, password)) {
+        a->status = 401;
+        a->error_name = "ERR_CACHE_MGR_ACCESS_DENIED";
+        snprintf(a->realm, sizeof a->realm, "%s", page->name);
+        return;
+    }
+    a->status = 200;
+    sample_take(&r->now, r->proxy);
+    page->make(r, &a->body);
+}
+
+void add_date(struct strbuf *out, int64_t wall_us)
+{
+    char *at = sb_reserve(out, DATE_BYTES);
+
+    date_print(at, wall_us / 1000000);
+    out->len += DATE_BYTES;
+}
+
+void window(struct page_request *r, int64_t seconds, struct sample *difference)
+{
+    struct sample from;
+
+    history_before(r->history, seconds, r->now.mono, &from);
+    sample_difference(difference, &from, &r->now);
+}
+
+double percentage(uint64_t part, uint64_t whole)
+{
+    return whole != 0 ? 100.0 * (double)part / (double)whole : 0;
+}
