@@ -1,0 +1,57 @@
+"""A scripted name server: UDP on port 53 of a loopback address of its own (dns_nameservers takes no port)."""
+import socket
+import struct
+import threading
+
+A, AAAA = 1, 28
+NXDOMAIN, SERVFAIL, SILENCE = object(), object(), object()
+
+
+class NameServer:
+    """names: {name: address, list of addresses, NXDOMAIN, SERVFAIL or SILENCE}; others don't exist."""
+
+    def __init__(self, **names):
+        self.names = {k.replace('_', '.'): v for k, v in names.items()}
+        self.asked = []  # (name, type)
+        self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        for last in range(2, 250):
+            self.host = f'127.53.0.{last}'
+            try:
+                self.sock.bind((self.host, 53))
+                break
+            except OSError as e:
+                error = e
+        else:
+            raise error
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                query, client = self.sock.recvfrom(1500)
+                answer = self.answer(query)
+                if answer:
+                    self.sock.sendto(answer, client)
+            except OSError:
+                return
+
+    def answer(self, query):
+        labels, at = [], 12
+        while query[at]:
+            labels.append(query[at + 1:at + 1 + query[at]].decode('latin-1'))
+            at += 1 + query[at]
+        name, question = '.'.join(labels).lower(), query[12:at + 5]
+        kind, = struct.unpack('!H', query[at + 1:at + 3])
+        self.asked.append((name, kind))
+        found = self.names.get(name, NXDOMAIN)
+        if found is SILENCE:
+            return None
+        code = 3 if found is NXDOMAIN else 2 if found is SERVFAIL else 0
+        addresses = [] if code else [found] if isinstance(found, str) else found
+        records = [socket.inet_pton(socket.AF_INET if kind == A else socket.AF_INET6, a) for a in addresses
+                   if (':' in a) == (kind == AAAA)] if kind in (A, AAAA) else []
+        head = query[:2] + struct.pack('!HHHHH', 0x8180 | code, 1, len(records), 0, 0)
+        return head + question + b''.join(b'\xc0\x0c' + struct.pack('!HHIH', kind, 1, 60, len(r)) + r for r in records)
+
+    def close(self):
+        self.sock.close()

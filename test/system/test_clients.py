@@ -1,0 +1,256 @@
+"""Real programs at both ends: curl, ab, wrk, squidclient, the Prometheus exporter, apt-get, and nginx as origin."""
+import contextlib
+import gzip
+import hashlib
+import os
+import re
+import subprocess
+import time
+import urllib.request
+
+import pytest
+
+from client import soon
+from origin import DEADLINE, ok
+from proxy import NAME, free_port, needs, parse_counters, wait_port
+
+FRESH = 'Cache-Control: max-age=600'
+
+
+def run(*args, **options):
+    r = subprocess.run([str(a) for a in args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+                       env={**os.environ, 'LC_ALL': 'C', 'PATH': os.environ.get('PATH', '') + ':/usr/sbin:/sbin',
+                            'no_proxy': '', 'http_proxy': ''}, **options)
+    assert r.returncode == 0, f'{args}: {r.returncode}\n{r.stdout}\n{r.stderr}'
+    return r.stdout
+
+
+def curl(p, *args):
+    return run('curl', '-sS', '-m', '20', '-x', f'http://127.0.0.1:{p.port}', *args)
+
+
+@needs('curl')
+def test_curl(proxy, origin):
+    page = origin.page(lambda x: ok(b'%s %d' % (x.request.method.encode(), len(x.request.body)), FRESH))
+    assert curl(proxy, page.url) == curl(proxy, page.url) == 'GET 0'
+    assert proxy.codes(page.url, 2) == ['TCP_MISS/200', 'TCP_MEM_HIT/200']
+    data = proxy.write('data', 'x' * 2000000)
+    post = origin.page(lambda x: ok(b'%s %d' % (x.request.method.encode(), len(x.request.body))))
+    assert curl(proxy, '--data-binary', f'@{data}', post.url) == 'POST 2000000'
+    assert curl(proxy, '-T', data, post.url) == 'PUT 2000000'
+    assert curl(proxy, '-H', 'Transfer-Encoding: chunked', '--data-binary', f'@{data}', post.url) == 'POST 2000000'
+    assert curl(proxy, '--http1.0', page.url) == 'GET 0'
+    assert 'X-Squid-Error: ERR_ACCESS_DENIED' in curl(proxy, '-I', 'http://blocked.test/')
+    assert curl(proxy, '-p', page.url) == 'GET 0', 'through a tunnel'
+
+
+@needs('curl')
+def test_curl_reads_the_counters(proxy):
+    assert parse_counters(run('curl', '-sS', f'http://127.0.0.1:{proxy.port}/squid-internal-mgr/counters'))
+
+
+@needs('ab')
+def test_ab(make_proxy, origin):
+    page = origin.page(ok(b'x' * 1024, FRESH))
+    p = make_proxy()
+    p.get(page.url)
+    out = run('ab', '-q', '-k', '-n', '2000', '-c', '10', '-X', f'127.0.0.1:{p.port}', page.url)
+    numbers = {k: int(v) for k, v in re.findall(r'^([\w -]+):\s+(\d+)', out, re.M)}
+    assert (numbers['Complete requests'], numbers['Failed requests'], numbers['Keep-Alive requests']) == (2000, 0, 2000)
+    assert 'Non-2xx' not in out
+    assert page.count == 1
+    assert p.counters()['client_http.hits'] == 2000
+    soon(lambda: p.line_count() >= 2001, 'a line for each')
+
+
+@needs('ab')
+def test_ab_without_keep_alive(make_proxy, origin):
+    page = origin.page(ok(b'x' * 1024, FRESH))
+    p = make_proxy()
+    out = run('ab', '-q', '-n', '500', '-c', '5', '-X', f'127.0.0.1:{p.port}', page.url)
+    assert re.search(r'^Failed requests:\s+0$', out, re.M) and 'Non-2xx' not in out
+    assert page.count == 1
+
+
+@needs('wrk')
+def test_wrk(make_proxy, origin):
+    page = origin.page(ok(b'x' * 1024, FRESH))
+    p = make_proxy('http_port 127.0.0.1:{port} accel defaultsite=site.test\n'
+                   f'cache_peer 127.0.0.1 parent {origin.port} 0 no-query originserver\naccess_log none')
+    out = run('wrk', '-t1', '-c10', '-d1s', f'http://127.0.0.1:{p.port}{page.path}')
+    assert 'Socket errors' not in out and 'Non-2xx' not in out
+    done = int(re.search(r'(\d+) requests in', out).group(1))
+    assert done > 100
+    assert page.count == 1
+    with p.connect() as c:
+        n = parse_counters(c.ask('GET', f'http://{NAME}:{p.port}/squid-internal-mgr/counters').body.decode())
+    assert n['client_http.hits'] >= done - 1
+
+
+@needs('squidclient')
+def test_squidclient(proxy, origin):
+    out = run('squidclient', '-h', '127.0.0.1', '-p', proxy.port, 'mgr:counters')
+    head, _, body = out.replace('\r\n', '\n').partition('\n\n')
+    assert head.startswith('HTTP/1.1 200 OK')
+    assert 'client_http.requests' in parse_counters(body)
+    page = origin.page(ok(b'fetched', FRESH))
+    assert run('squidclient', '-h', '127.0.0.1', '-p', proxy.port, page.url).endswith('fetched')
+
+
+@needs('squidclient')
+def test_squidclient_with_a_password(make_proxy):
+    p = make_proxy('cachemgr_passwd secret info')
+    assert 'HTTP/1.1 401' in run('squidclient', '-h', '127.0.0.1', '-p', p.port, 'mgr:info')
+    assert 'UP Time' in run('squidclient', '-h', '127.0.0.1', '-p', p.port, 'mgr:info@secret')
+
+
+@contextlib.contextmanager
+def background(*args, port, **options):
+    process = subprocess.Popen([str(a) for a in args], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL,
+                               env={**os.environ, 'PATH': os.environ.get('PATH', '') + ':/usr/sbin:/sbin'}, **options)
+    try:
+        wait_port(port)
+        yield process
+    finally:
+        process.terminate()
+        process.wait(DEADLINE)
+
+
+@needs('prometheus-squid-exporter')
+def test_prometheus_squid_exporter(make_proxy, origin):
+    """Its metrics are the page's numbers."""
+    page = origin.page(ok(b'x' * 5000, FRESH))
+    p = make_proxy('acl blocked dstdomain blocked.test\nhttp_access deny blocked')
+    for _ in range(7):
+        p.get(page.url)
+    p.get('http://blocked.test/')
+    port = free_port()
+    with background('prometheus-squid-exporter', '-squid-hostname', '127.0.0.1', '-squid-port', p.port,
+                    '-listen', f'127.0.0.1:{port}', port=port):
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(f'http://127.0.0.1:{port}/metrics', timeout=DEADLINE) as r:
+            metrics = dict(line.rsplit(' ', 1) for line in r.read().decode().splitlines() if not line.startswith('#'))
+    assert metrics['squid_up{host="127.0.0.1"}'] == '1'
+    n = p.counters()
+
+    compared = 0
+    for name, value in n.items():
+        if name.split('.')[0] not in ('client_http', 'server', 'swap'):
+            continue
+        key = 'squid_' + name.replace('.', '_')
+        got = {k: float(v) for k, v in metrics.items() if k.partition('{')[0] in (f'{key}_total', f'{key}_kbytes_total',
+                                                                                f'{key}_bytes_total')}
+        assert len(got) == 1, f'{name}: {got}'
+        if not name.startswith('client_http') or 'hit' in name:  # what reading the page doesn't change
+            assert set(got.values()) <= {value, value * 1024}, name
+        compared += 1
+    assert compared == 25
+    assert metrics['squid_client_http_requests_total'] == '8'
+    assert metrics['squid_client_http_hits_total'] == '6'
+    assert metrics['squid_client_http_errors_total'] == '1'
+    assert metrics['squid_server_http_requests_total'] == '1'
+    assert any(k.startswith('squid_HTTP_Requests_All_50') for k in metrics), 'service_times was read too'
+
+
+@needs('apt-get')
+@needs('dpkg-deb')
+def test_apt_get(make_proxy, origin, tmp_path):
+    """update and download from a local repository, twice: the second time from the cache."""
+    tree = tmp_path / 'pkg/DEBIAN'
+    tree.mkdir(parents=True)
+    control = ('Package: loligo-test\nVersion: 1.0\nArchitecture: all\nMaintainer: Nobody <nobody@example.com>\n'
+               'Description: nothing at all\n')
+    (tree / 'control').write_text(control)
+    (tmp_path / 'pkg/data').write_bytes(os.urandom(300000))
+    run('dpkg-deb', '--build', '--root-owner-group', tmp_path / 'pkg', tmp_path / 'x.deb')
+    deb = (tmp_path / 'x.deb').read_bytes()
+    packages = (f'{control}Filename: ./loligo-test_1.0_all.deb\nSize: {len(deb)}\n'
+                f'SHA256: {hashlib.sha256(deb).hexdigest()}\n\n').encode()
+    files = {'Packages': packages, 'Packages.gz': gzip.compress(packages, mtime=0)}
+    release = 'Suite: ./\nDate: {}\nSHA256:\n{}'.format(
+        time.strftime('%a, %d %b %Y %H:%M:%S UTC', time.gmtime()),
+        ''.join(f' {hashlib.sha256(b).hexdigest()} {len(b)} {n}\n' for n, b in files.items()))
+    files |= {'Release': release.encode(), 'loligo-test_1.0_all.deb': deb}
+    first = origin.page(ok())
+    base = first.path
+    pages = {}
+    for name, content in files.items():
+        pages[name] = origin.page(ok(content, FRESH, 'Last-Modified: Tue, 01 Dec 2020 00:00:00 GMT'))
+        origin.pages[f'{base}/./{name}'] = pages[name]  # as apt writes it for a repository of one directory
+    p = make_proxy()
+
+    def apt(n, *args):
+        root = tmp_path / f'apt{n}'
+        for d in ('state/lists/partial', 'cache/archives/partial', 'etc', 'out'):
+            (root / d).mkdir(parents=True, exist_ok=True)
+        (root / 'etc/sources.list').write_text(f'deb [trusted=yes] http://origin.test:{origin.port}{base} ./\n')
+        (root / 'status').touch()
+        options = {'Dir::State': root / 'state', 'Dir::State::status': root / 'status', 'Dir::Cache': root / 'cache',
+                   'Dir::Etc::SourceList': root / 'etc/sources.list', 'Dir::Etc::SourceParts': '/dev/null',
+                   'Dir::Etc::Parts': '/dev/null', 'Dir::Etc::Main': '/dev/null', 'Dir::Etc::Preferences': '/dev/null',
+                   'Dir::Etc::PreferencesParts': '/dev/null', 'Dir::Etc::TrustedParts': '/dev/null',
+                   'APT::Sandbox::User': 'root', 'Acquire::http::Proxy': f'http://127.0.0.1:{p.port}',
+                   'Acquire::Languages': 'none', 'APT::Get::List-Cleanup': 'false'}
+        return run('apt-get', '-q', *[x for k, v in options.items() for x in ('-o', f'{k}={v}')], *args,
+                   cwd=root / 'out')
+    for n in (1, 2):
+        apt(n, 'update')
+        apt(n, 'download', 'loligo-test')
+        assert (tmp_path / f'apt{n}/out/loligo-test_1.0_all.deb').read_bytes() == deb
+    url = f'http://origin.test:{origin.port}{base}/./loligo-test_1.0_all.deb'
+    assert p.codes(url, 2) == ['TCP_MISS/200', 'TCP_MEM_HIT/200']
+    assert pages['loligo-test_1.0_all.deb'].count == 1
+
+
+@needs('nginx')
+def test_nginx_as_origin(make_proxy, tmp_path):
+    os.chmod(tmp_path, 0o755)
+    (tmp_path / 'www').mkdir()
+    large = os.urandom(1 << 20)
+    (tmp_path / 'www/large.bin').write_bytes(large)
+    (tmp_path / 'www/old.txt').write_text('old ' * 1000)
+    (tmp_path / 'www/new.txt').write_text('new')
+    os.utime(tmp_path / 'www/old.txt', (time.time() - 864000,) * 2)
+    port = free_port()
+    (tmp_path / 'nginx.conf').write_text(f'''
+daemon off; pid {tmp_path}/pid; error_log {tmp_path}/error.log; worker_processes 1;
+{"user root;" if os.getuid() == 0 else ""}
+events {{ }}
+http {{
+  access_log {tmp_path}/access.log; types {{ text/plain txt; }}
+  client_body_temp_path {tmp_path}/t1; proxy_temp_path {tmp_path}/t2; fastcgi_temp_path {tmp_path}/t3;
+  uwsgi_temp_path {tmp_path}/t4; scgi_temp_path {tmp_path}/t5;
+  gzip on; gzip_types text/plain; gzip_proxied any; gzip_vary on; gzip_min_length 100;
+  server {{ listen 127.0.0.1:{port}; root {tmp_path}/www;
+    location /moved {{ return 301 http://example.com/; }}
+    location = /put {{ return 405; }} }}
+}}''')
+    p = make_proxy()
+    base = f'http://127.0.0.1:{port}'
+    with background('nginx', '-p', tmp_path, '-c', tmp_path / 'nginx.conf', port=port), p.connect() as c:
+        for _ in range(2):
+            assert c.get(f'{base}/old.txt').body == b'old ' * 1000
+            r = c.get(f'{base}/old.txt', 'Accept-Encoding: gzip')
+            assert (r.get('Content-Encoding'), gzip.decompress(r.body)) == ('gzip', b'old ' * 1000)
+            assert c.get(f'{base}/new.txt').body == b'new'
+            assert c.get(f'{base}/large.bin').body == large
+            assert c.get(f'{base}/moved').status == 301
+            assert c.get(f'{base}/missing').status == 404
+            assert c.ask('HEAD', f'{base}/large.bin').get('Content-Length') == str(len(large))
+            assert c.ask('POST', f'{base}/put', 'Content-Length: 3', body=b'abc').status == 405
+        # A file touched: what was heuristically fresh for no time is validated, and found changed.
+        (tmp_path / 'www/new.txt').write_text('newer')
+        os.utime(tmp_path / 'www/new.txt', (time.time() - 5,) * 2)
+        assert c.get(f'{base}/new.txt', 'Cache-Control: no-cache').body == b'newer'
+    assert p.codes(f'{base}/old.txt', 4) == ['TCP_MISS/200', 'TCP_MISS/200', 'TCP_MEM_HIT/200', 'TCP_MEM_HIT/200']
+    assert p.codes(f'{base}/new.txt', 3)[:2] == ['TCP_MISS/200', 'TCP_REFRESH_UNMODIFIED/200']
+
+
+@pytest.mark.skipif(not os.path.exists('/proc/net/tcp6'), reason='no IPv6 here')
+@needs('curl')
+def test_curl_over_ipv6(make_proxy, origin):
+    page = origin.page(ok(b'six', FRESH))
+    p = make_proxy('http_port [::1]:{port}\nhttp_port 127.0.0.1:{port}')
+    assert run('curl', '-sS', '-x', f'http://[::1]:{p.port}', page.url) == 'six'
+    assert p.logged(page.url)[0].client == '::1'
