@@ -50,5 +50,5 @@ struct log_entry {
     int error_detail;           /* errno, 0: none */
     const char *reason;         /* why it was a hit, a miss or denied: static text; NULL */
     const char *access_line;    /* FILE:LINE of the access rule that decided; NULL */
-    uint64_t sequence;          /* per process */
+    uint64_t sequence;          /* unique in the process, growing on each worker */
 };

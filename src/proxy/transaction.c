@@ -193,11 +193,6 @@ void transaction_client_gone(struct transaction *t)
     transaction_free(t);
 }
 
-struct request *transaction_request(const struct transaction *t)
-{
-    return t->request;
-}
-
 struct client_conn *transaction_client(const struct transaction *t)
 {
     return t->client;

@@ -42,7 +42,6 @@ void transaction_client_ready(struct transaction *t, unsigned what);
 void transaction_client_gone(struct transaction *t);
 void transaction_sweep(struct transaction *t, int64_t mono);
 
-struct request *transaction_request(const struct transaction *t);
 struct client_conn *transaction_client(const struct transaction *t);
 /* It is over without an answer of its own (the answer is in the batch already): frees t; c goes on with its state. */
 void transaction_drop(struct transaction *t);

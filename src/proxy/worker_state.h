@@ -37,6 +37,7 @@ struct proxy_worker {
     /* "Via: 1.1 host (loligo/0.1)\r\n" for responses; empty when via is off. */
     char via_line[320];
     size_t via_line_len;
+    uint64_t sequence;              /* lines logged: account.c */
     unsigned round_robin; /* peer_select.c */
 };
 
