@@ -5,10 +5,12 @@
 #include <event2/event.h>
 #include <ares.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include "base/strbuf.h"
 #include "conf/settings.h"
 #include "control.h"
 #include "daemon.h"
+#include "hdrs/kernel.h"
 #include "options.h"
 #include "supervisor.h"
 
@@ -34,6 +36,18 @@ static int print_default(void)
     return ok ? 0 : 1;
 }
 
+/* LOLIGO_HDRS_KERNEL: for tests and measurements, and to rule the vector code out when something looks odd. */
+static int run(const struct options *o)
+{
+    char error[160];
+
+    if (!hdrs_kernel_choose(getenv("LOLIGO_HDRS_KERNEL"), error, sizeof error)) {
+        fprintf(stderr, "loligo: LOLIGO_HDRS_KERNEL: %s\n", error);
+        return 1;
+    }
+    return supervisor_main(o);
+}
+
 int main(int argc, char **argv)
 {
     struct options o = options_parse(argc, argv);
@@ -44,7 +58,7 @@ int main(int argc, char **argv)
     case ACTION_VERSION: return version();
     case ACTION_PRINT_DEFAULT: return print_default();
     case ACTION_MAKE_DIRS: puts("loligo: there is no disk cache: nothing to create"); return 0;
-    case ACTION_RUN: return supervisor_main(&o);
+    case ACTION_RUN: return run(&o);
     default: return control(&o);
     }
 }

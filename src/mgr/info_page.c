@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include "hdrs/kernel.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -26,7 +27,9 @@ struct view {
 static void about(struct view *v)
 {
     sb_str(v->out, "Squid Object Cache: Version " PACKAGE_VERSION " (loligo)\nBuild Info: " __VERSION__ "\n"
-                   "Service Name: squid\nStart Time:\t");
+                   "Service Name: squid\n");
+    sb_printf(v->out, "Header Parser: %s\n", hdrs_kernel_name(hdrs_kernel_in_use()));
+    sb_str(v->out, "Start Time:\t");
     add_date(v->out, proxy_start_time(v->r->proxy));
     sb_str(v->out, "\nCurrent Time:\t");
     add_date(v->out, v->now->wall);

@@ -356,7 +356,7 @@ static void service_times_has_seven_groups_of_nineteen(void **state)
 
 /* Each has to be in the page, in this order. */
 static const char *const info_lines[] = {
-    "Squid Object Cache: Version ", " (loligo)\n", "\nStart Time:\t", " GMT\nCurrent Time:\t",
+    "Squid Object Cache: Version ", " (loligo)\n", "\nHeader Parser: scalar\n", "\nStart Time:\t", " GMT\nCurrent Time:\t",
     "\nConnection information for squid:\n\tNumber of clients accessing cache:\t7\n",
     "\tNumber of HTTP requests received:\t3917\n\tNumber of ICP messages received:\t0\n",
     "\tRequest failure ratio:\t 0.00\n\tAverage HTTP requests per minute since start:\t2",

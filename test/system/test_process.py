@@ -19,8 +19,9 @@ ROOT = pytest.mark.skipif(os.getuid() != 0, reason='only root can drop privilege
 PLAIN = pytest.mark.skipif(is_sanitized(), reason='a sanitizer has memory of its own')
 
 
-def run(*args):
-    return subprocess.run([LOLIGO, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE)
+def run(*args, env=None):
+    return subprocess.run([LOLIGO, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE,
+                          env={**os.environ, **(env or {})})
 
 
 # -- command line
@@ -46,6 +47,24 @@ def test_z_always_succeeds():
 def test_wrong_command_lines(args):
     r = run(*args)
     assert r.returncode == 1 and r.stderr.startswith('loligo: ') and r.stdout == ''
+
+
+def test_header_parsers():
+    """Each one this machine has serves and is named by mgr:info; without a choice it is the last one named."""
+    wrong = run('-N', '--embedded', env={'LOLIGO_HDRS_KERNEL': 'mmx'})
+    assert wrong.returncode == 1 and wrong.stdout == ''
+    said = re.fullmatch(r"loligo: LOLIGO_HDRS_KERNEL: no header parser 'mmx' on this machine; available:((?: \w+)+)\n",
+                        wrong.stderr)
+    kernels = said[1].split()
+    assert kernels[0] == 'scalar'
+    unset = {name: value for name, value in os.environ.items() if name != 'LOLIGO_HDRS_KERNEL'}
+    for kernel in [*kernels, None]:
+        p = Proxy(env={**unset, 'LOLIGO_HDRS_KERNEL': kernel} if kernel else unset)
+        try:
+            assert f'\nHeader Parser: {kernel or kernels[-1]}\n' in p.page('info').body.decode()
+            p.stop()
+        finally:
+            p.remove()
 
 
 def test_k_suggests():
