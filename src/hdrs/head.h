@@ -9,6 +9,9 @@
 
 #define HEAD_FIELDS_MAX 256 /* header_fields_max */
 
+/* TOKEN_N, and what rounds it up to whole vector registers: it is cleared for every message. */
+#define HEAD_FIRST_N ((TOKEN_N + 31) / 32 * 32)
+
 struct head_field {
     uint32_t name_at, value_at; /* offsets from base */
     uint32_t value_len;         /* without blanks at either end */
@@ -27,8 +30,8 @@ struct head {
         uint32_t at, len;
     } method_name, target, reason; /* requests: the first two; responses: the last, may be empty */
     uint16_t n_fields;
-    uint16_t first[TOKEN_N]; /* index + 1 of the first field by token; 0: none; [TOKEN_OTHER] is 0 */
-    uint16_t last[TOKEN_N];  /* the last one, where first[] isn't 0 (else not set): appending is O(1) */
+    uint16_t first[HEAD_FIRST_N]; /* index + 1 of the first field by token; 0: none; [TOKEN_OTHER] is 0 */
+    uint16_t last[TOKEN_N];       /* the last one, where first[] isn't 0 (else not set): appending is O(1) */
     struct head_field fields[HEAD_FIELDS_MAX]; /* n_fields in use, in message order */
 };
 

@@ -1,5 +1,6 @@
-/* hdrs/kernel.h: which instructions the parser uses. Every kernel gives the same answers as the scalar one, the
- * specification; they differ in speed alone. Scalar until one is chosen.
+/* hdrs/kernel.h: which instructions the parser uses. The scalar parser is the specification; a vector kernel takes the
+ * usual whole head sixty-four bytes a step and leaves everything else to the specification (whole.h), so all give the
+ * same answers. One binary holds every kernel of its architecture. Scalar until one is chosen.
  *
  * Threads: chosen once, before any other thread starts (tests and benchmarks change it between two messages); then
  * read-only. */

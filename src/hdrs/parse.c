@@ -1,5 +1,6 @@
-/* Two ways through a head. A short cut takes the lines nearly all messages consist of in one pass over their bytes.
- * Whatever it doesn't take (an odd form, a bad one, an incomplete one) goes to parse_line.c, line by line.
+/* Three ways through a head, each taking what the one before left. A vector kernel (whole.h) takes the usual head that
+ * is wholly there. A scalar short cut takes the lines nearly all messages consist of in one pass over their bytes.
+ * Whatever is left (an odd form, a bad one, an incomplete one) goes to parse_line.c, line by line.
  *
  * A verdict must not depend on how the bytes were cut into segments. So a line is judged when it is complete, and an
  * incomplete one only for bytes that no line may hold. When a head comes in pieces, each line is judged once as it
@@ -10,6 +11,7 @@
 #include <assert.h>
 #include "hdrs/parse_line.h"
 #include "hdrs/scan.h"
+#include "hdrs/whole.h"
 
 struct parser {
     struct head *h;
@@ -20,23 +22,21 @@ struct parser {
     uint32_t fields_before; /* judged in earlier calls */
     const struct parse_limits *limits;
     struct parse_error *e;
+    /* The kernel's function, or NULL. */
+    uint32_t (*whole)(struct head *, const char *, uint32_t, uint32_t);
     bool (*first_line)(struct parser *, struct line);
     bool (*first_line_fast)(struct parser *);
 };
 
-static void begin(struct parser *ps)
+/* The kernel to try, or NULL. */
+static inline const struct whole *kernel_for(const struct parse_limits *limits)
 {
-    struct head *h = ps->h;
+    return limits->slack ? whole_in_use : NULL;
+}
 
-    /* Not the 4 KB of fields, and of last[] only what first[] vouches for is read. */
-    h->base = ps->buf;
-    h->len = 0;
-    h->minor_version = 0;
-    h->method = METHOD_OTHER;
-    h->status = 0;
-    h->method_name = h->target = h->reason = (struct head_piece){ 0, 0 };
-    h->n_fields = 0;
-    memset(h->first, 0, sizeof h->first);
+static inline uint32_t usable(size_t len, const struct parse_limits *limits)
+{
+    return len < limits->max_bytes ? (uint32_t)len : limits->max_bytes;
 }
 
 static void next_line(struct parser *ps, uint32_t at)
@@ -92,7 +92,7 @@ static enum parse_result field_slow(struct parser *ps, bool *blank_line)
 }
 
 /* Field lines from ps->at to the blank line. */
-static enum parse_result parse_fields(struct parser *ps)
+static enum parse_result field_lines(struct parser *ps)
 {
     uint32_t may_add = ps->limits->max_fields - ps->fields_before;
     bool blank_line = false;
@@ -138,15 +138,20 @@ static enum parse_result parse_whole(struct parser *ps, struct parse_progress *p
 {
     bool leading = !leading_allowed;
     enum parse_result r;
+    uint32_t n;
 
-    begin(ps);
+    if (p->scanned > 0 && ps->whole != NULL && (n = ps->whole(ps->h, ps->buf, ps->len, ps->limits->max_fields)) > 0) {
+        next_line(ps, n);
+        return PARSE_DONE;
+    }
+    head_begin(ps->h, ps->buf);
     next_line(ps, 0);
     ps->fields_before = 0;
     p->first_line_judged = false;
     if ((r = parse_first_line(ps, &leading)) != PARSE_DONE)
         return r;
     p->first_line_judged = true;
-    if ((r = parse_fields(ps)) == PARSE_DONE)
+    if ((r = field_lines(ps)) == PARSE_DONE)
         ps->h->len = ps->at;
     return r;
 }
@@ -165,8 +170,8 @@ static enum parse_result parse_on(struct parser *ps, const struct parse_progress
         enum parse_result r = line_find(ps->buf, ps->len, ps->at, &ps->scanned, ps->limits->relaxed, &l, ps->e);
         return r == PARSE_MORE ? PARSE_MORE : PARSE_DONE;
     }
-    begin(ps);
-    return parse_fields(ps) == PARSE_MORE ? PARSE_MORE : PARSE_DONE;
+    head_begin(ps->h, ps->buf);
+    return field_lines(ps) == PARSE_MORE ? PARSE_MORE : PARSE_DONE;
 }
 
 static enum parse_result parse(struct parser *ps, size_t len, struct parse_progress *p, bool is_request)
@@ -175,7 +180,7 @@ static enum parse_result parse(struct parser *ps, size_t len, struct parse_progr
 
     assert(ps->limits->max_fields <= HEAD_FIELDS_MAX);
     assert(p->scanned <= len);
-    ps->len = len < ps->limits->max_bytes ? (uint32_t)len : ps->limits->max_bytes;
+    ps->len = usable(len, ps->limits);
     if (p->scanned > 0 && (r = parse_on(ps, p)) == PARSE_MORE)
         p->n_fields += p->first_line_judged ? ps->h->n_fields : 0;
     else if ((r = parse_whole(ps, p, is_request)) == PARSE_MORE)
@@ -233,13 +238,17 @@ static bool request_first_line_fast(struct parser *ps)
     return true;
 }
 
-enum parse_result parse_request(struct head *h, const char *buf, size_t len, const struct parse_limits *limits,
-                                struct parse_progress *p, struct parse_error *e)
+/* Whatever the kernel left. */
+static __attribute__((noinline)) enum parse_result request_by_lines(struct head *h, const char *buf, size_t len,
+                                                                    const struct parse_limits *limits,
+                                                                    struct parse_progress *p, struct parse_error *e)
 {
+    const struct whole *kernel = kernel_for(limits);
     struct parser ps = { .h = h,
                          .buf = buf,
                          .limits = limits,
                          .e = e,
+                         .whole = kernel ? kernel->request : NULL,
                          .first_line = request_first_line,
                          .first_line_fast = request_first_line_fast };
     enum parse_result r = parse(&ps, len, p, true);
@@ -251,6 +260,16 @@ enum parse_result parse_request(struct head *h, const char *buf, size_t len, con
         r = PARSE_BAD;
     }
     return r;
+}
+
+enum parse_result parse_request(struct head *h, const char *buf, size_t len, const struct parse_limits *limits,
+                                struct parse_progress *p, struct parse_error *e)
+{
+    const struct whole *kernel = kernel_for(limits);
+
+    if (kernel != NULL && p->scanned == 0 && kernel->request(h, buf, usable(len, limits), limits->max_fields) > 0)
+        return PARSE_DONE;
+    return request_by_lines(h, buf, len, limits, p, e);
 }
 
 static bool response_first_line(struct parser *ps, struct line l)
@@ -265,13 +284,16 @@ static bool response_first_line_fast(struct parser *ps)
     return false;
 }
 
-enum parse_result parse_response(struct head *h, const char *buf, size_t len, const struct parse_limits *limits,
-                                 struct parse_progress *p, struct parse_error *e)
+static __attribute__((noinline)) enum parse_result response_by_lines(struct head *h, const char *buf, size_t len,
+                                                                     const struct parse_limits *limits,
+                                                                     struct parse_progress *p, struct parse_error *e)
 {
+    const struct whole *kernel = kernel_for(limits);
     struct parser ps = { .h = h,
                          .buf = buf,
                          .limits = limits,
                          .e = e,
+                         .whole = kernel ? kernel->response : NULL,
                          .first_line = response_first_line,
                          .first_line_fast = response_first_line_fast };
     enum parse_result r = parse(&ps, len, p, false);
@@ -282,5 +304,34 @@ enum parse_result parse_response(struct head *h, const char *buf, size_t len, co
     }
     if (r == PARSE_BAD)
         e->status = 502; /* whatever is wrong, the origin got it wrong */
+    return r;
+}
+
+enum parse_result parse_response(struct head *h, const char *buf, size_t len, const struct parse_limits *limits,
+                                 struct parse_progress *p, struct parse_error *e)
+{
+    const struct whole *kernel = kernel_for(limits);
+
+    if (kernel != NULL && p->scanned == 0 && kernel->response(h, buf, usable(len, limits), limits->max_fields) > 0)
+        return PARSE_DONE;
+    return response_by_lines(h, buf, len, limits, p, e);
+}
+
+enum parse_result parse_fields(struct head *h, const char *buf, size_t len, const struct parse_limits *limits,
+                               struct parse_error *e)
+{
+    const struct whole *kernel = kernel_for(limits);
+    struct parser ps = { .h = h, .buf = buf, .len = usable(len, limits), .limits = limits, .e = e };
+    enum parse_result r;
+
+    if (kernel != NULL && kernel->fields(h, buf, ps.len, limits->max_fields) > 0)
+        return PARSE_DONE;
+    head_begin(h, buf);
+    if ((r = field_lines(&ps)) == PARSE_DONE)
+        h->len = ps.at;
+    if (r == PARSE_MORE && len >= limits->max_bytes) {
+        *e = (struct parse_error){ 431, "too many bytes of fields", limits->max_bytes };
+        r = PARSE_BAD;
+    }
     return r;
 }

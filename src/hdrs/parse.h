@@ -1,15 +1,18 @@
-/* hdrs/parse.h: bytes to heads (RFC 9112 sections 2 to 5). The scalar parser: the specification that
- * faster kernels are held against. Strict: bare LF, bare CR, NUL and other controls but HTAB, obs-fold,
+/* hdrs/parse.h: bytes to heads (RFC 9112 sections 2 to 5). Strict: bare LF, bare CR, NUL and other controls but HTAB, obs-fold,
  * blanks before the colon, several blanks in the request line are refused (request smuggling).
- * No allocation, no I/O; reads nothing beyond buf + len. */
+ * No allocation, no I/O. Which code reads the usual whole head is kernel.h's business; all give the same answers.
+ * Nothing beyond buf + len is read, but for the PARSE_SLACK bytes that limits->slack promises. */
 #pragma once
 #include "hdrs/head.h"
+
+#define PARSE_SLACK 64
 
 enum parse_result { PARSE_DONE, PARSE_MORE, PARSE_BAD };
 
 struct parse_limits {
     uint32_t max_bytes;  /* whole head; request_header_max_size or reply_header_max_size */
     uint16_t max_fields; /* header_fields_max, at most HEAD_FIELDS_MAX */
+    bool slack;          /* PARSE_SLACK bytes behind the given ones may be read, whatever they hold: vector kernels */
     bool relaxed;        /* relaxed_header_parser: bare LF line ends and extra blanks in the request line */
 };
 
@@ -36,3 +39,7 @@ enum parse_result parse_request(struct head *h, const char *buf, size_t len, con
 /* A response head, likewise. */
 enum parse_result parse_response(struct head *h, const char *buf, size_t len, const struct parse_limits *limits,
                                  struct parse_progress *p, struct parse_error *e);
+/* Field lines and the blank line behind them, without a first line: a trailer section. They must all be there:
+ * PARSE_MORE remembers nothing. */
+enum parse_result parse_fields(struct head *h, const char *buf, size_t len, const struct parse_limits *limits,
+                               struct parse_error *e);

@@ -1,11 +1,10 @@
 #include "hdrs/token.h"
 
+#include "hdrs/method_find.h"
 #include "hdrs/token_find.h"
 /* Once more, for the rows this time. */
 #define TOKEN_TABLE_DATA
 #include "hdrs/token_table.h"
-
-_Static_assert(sizeof(struct token_row) == 64, "a row is one cache line");
 
 static const struct {
     const char *name;
@@ -18,16 +17,24 @@ static const struct {
 };
 
 static const struct {
-    struct span name;
+    const char *name;
     bool safe, idempotent;
 } methods[METHOD_N] = {
-    [METHOD_OTHER] = { { "", 0 }, false, false },          [METHOD_GET] = { { "GET", 3 }, true, true },
-    [METHOD_HEAD] = { { "HEAD", 4 }, true, true },         [METHOD_POST] = { { "POST", 4 }, false, false },
-    [METHOD_PUT] = { { "PUT", 3 }, false, true },          [METHOD_DELETE] = { { "DELETE", 6 }, false, true },
-    [METHOD_CONNECT] = { { "CONNECT", 7 }, false, false }, [METHOD_OPTIONS] = { { "OPTIONS", 7 }, true, true },
-    [METHOD_TRACE] = { { "TRACE", 5 }, true, true },       [METHOD_PATCH] = { { "PATCH", 5 }, false, false },
-    [METHOD_PURGE] = { { "PURGE", 5 }, false, true },
+    [METHOD_OTHER] = { "", false, false },
+#define METHOD(id, safe, idempotent) [METHOD_##id] = { #id, safe, idempotent },
+#include "hdrs/method.def"
+#undef METHOD
 };
+
+/* Does any byte of a name that folds onto a row's differ from it by more than letter case? */
+static bool has_control(const char *p, size_t len)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < len; i++)
+        found |= (unsigned char)p[i] < 0x20;
+    return found;
+}
 
 enum token token_lookup(struct span name)
 {
@@ -38,12 +45,11 @@ enum token token_lookup(struct span name)
         return TOKEN_OTHER;
     if (name.len < sizeof padded) {
         memcpy(padded, name.p, name.len);
-        t = token_find(padded, name.len);
-    } else {
-        t = token_find(name.p, name.len);
+        name.p = padded;
     }
-    /* The bytes may be anything here, controls too: see token_find(). */
-    return t != TOKEN_OTHER && span_eq_nocase(name, span_str(fields[t].name)) ? t : TOKEN_OTHER;
+    t = token_find(name.p, name.len);
+    /* The bytes may be anything here, controls too: see token_is_row(). */
+    return t != TOKEN_OTHER && !has_control(name.p, name.len) ? t : TOKEN_OTHER;
 }
 
 const char *token_name(enum token t)
@@ -58,15 +64,17 @@ unsigned token_policy(enum token t)
 
 enum http_method method_lookup(struct span name)
 {
-    for (int m = METHOD_OTHER + 1; m < METHOD_N; m++)
-        if (span_eq(name, methods[m].name))
-            return (enum http_method)m;
-    return METHOD_OTHER;
+    char padded[8] = { 0 };
+
+    if (name.len == 0 || name.len > sizeof padded)
+        return METHOD_OTHER;
+    memcpy(padded, name.p, name.len);
+    return method_find(padded, name.len);
 }
 
 const char *method_name(enum http_method m)
 {
-    return methods[m].name.p;
+    return methods[m].name;
 }
 
 bool method_is_safe(enum http_method m)

@@ -35,16 +35,9 @@ unsigned token_policy(enum token t);
 /* Methods are case-sensitive (RFC 9110 section 9.1). */
 enum http_method {
     METHOD_OTHER = 0,
-    METHOD_GET,
-    METHOD_HEAD,
-    METHOD_POST,
-    METHOD_PUT,
-    METHOD_DELETE,
-    METHOD_CONNECT,
-    METHOD_OPTIONS,
-    METHOD_TRACE,
-    METHOD_PATCH,
-    METHOD_PURGE,
+#define METHOD(id, safe, idempotent) METHOD_##id,
+#include "hdrs/method.def"
+#undef METHOD
     METHOD_N
 };
 enum http_method method_lookup(struct span name);

@@ -1,4 +1,4 @@
-/* hdrs/token_gen.c: a build-time program: token.def in, token_table.h out (on stdout). It tries multipliers until no
+/* hdrs/token_gen.c: a build-time program: token.def and method.def in, token_table.h out (on stdout). It tries multipliers until no
  * two names share a slot; the sequence it tries is fixed, so the same rows always give the same table. */
 #include <ctype.h>
 #include <inttypes.h>
@@ -77,6 +77,61 @@ static int fits(uint64_t by_first, uint64_t by_last, unsigned bits)
     return 1;
 }
 
+static const char *const method_names[METHOD_N] = {
+#define METHOD(id, safe, idempotent) [METHOD_##id] = #id,
+#include "hdrs/method.def"
+#undef METHOD
+};
+
+static uint64_t method_words[METHOD_N];
+
+static void read_methods(void)
+{
+    for (size_t m = 1; m < METHOD_N; m++) {
+        char padded[8] = { 0 };
+        size_t len = strlen(method_names[m]);
+
+        if (len == 0 || len > sizeof padded)
+            fail("bad length", method_names[m]);
+        memcpy(padded, method_names[m], len);
+        method_words[m] = token_word(padded);
+    }
+}
+
+static int methods_fit(uint64_t by, unsigned bits)
+{
+    memset(slots, 0, (size_t)1 << bits);
+    for (size_t m = 1; m < METHOD_N; m++) {
+        uint64_t slot = method_words[m] * by >> (64 - bits);
+
+        if (slots[slot] != 0)
+            return 0;
+        slots[slot] = (uint8_t)m;
+    }
+    return 1;
+}
+
+static void print_slots(const char *name, const char *size, unsigned bits)
+{
+    printf("};\n\nconst uint8_t %s[%s] = {\n", name, size);
+    for (size_t i = 0; i < (size_t)1 << bits; i++)
+        if (slots[i] != 0)
+            printf("    [%zu] = %u,\n", i, slots[i]);
+    printf("};\n");
+}
+
+static void print_methods(uint64_t by, unsigned bits)
+{
+    printf("\n#ifndef METHOD_SLOTS\n#define METHOD_BY UINT64_C(0x%016" PRIx64 ")\n#define METHOD_SHIFT %u\n"
+           "#define METHOD_SLOTS %u\n#endif\n\n#ifdef TOKEN_TABLE_DATA\n"
+           "const uint64_t method_words[METHOD_N] = {\n",
+           by, 64 - bits, 1U << bits);
+    for (size_t m = 1; m < METHOD_N; m++)
+        printf("    [%zu] = UINT64_C(0x%016" PRIx64 "),\n", m, method_words[m]);
+    print_slots("method_slots", "METHOD_SLOTS", bits);
+    printf("#endif\n");
+}
+
 static void print_table(uint64_t by_first, uint64_t by_last, unsigned bits)
 {
     printf("/* Made by token_gen from token.def: don't edit. */\n#ifndef TOKEN_SLOTS\n"
@@ -84,16 +139,42 @@ static void print_table(uint64_t by_first, uint64_t by_last, unsigned bits)
            "#define TOKEN_BY_LAST UINT64_C(0x%016" PRIx64 ")\n"
            "#define TOKEN_SHIFT %u\n#define TOKEN_SLOTS %u\n#endif\n\n"
            "#ifdef TOKEN_TABLE_DATA\n"
-           "const struct token_row token_rows[TOKEN_N] = {\n",
-           by_first, by_last, 64 - bits, 1U << bits);
+           "const struct token_row token_rows[TOKEN_N] = {\n    [0] = { \"%*s\" },\n",
+           by_first, by_last, 64 - bits, 1U << bits, TOKEN_ROW, "");
     for (size_t t = 1; t < TOKEN_N; t++)
-        printf("    [%zu] = { UINT64_C(0x%016" PRIx64 "), UINT64_C(0x%016" PRIx64 "), %zu, \"%s\" },\n", t,
-               rows[t].key.first, rows[t].key.last, rows[t].len, rows[t].lower);
-    printf("};\n\nconst uint8_t token_slots[TOKEN_SLOTS] = {\n");
-    for (size_t i = 0; i < (size_t)1 << bits; i++)
-        if (slots[i] != 0)
-            printf("    [%zu] = %u,\n", i, slots[i]);
-    printf("};\n#endif\n");
+        printf("    [%zu] = { \"%.*s%*s\" },\n", t, (int)rows[t].len, rows[t].lower, (int)(TOKEN_ROW - rows[t].len),
+               "");
+    print_slots("token_slots", "TOKEN_SLOTS", bits);
+    printf("#endif\n");
+}
+
+/* Multipliers under which every name has a slot of its own, in the smallest table there is one for. */
+static void find_tokens(uint64_t *state)
+{
+    for (unsigned bits = SLOT_BITS_MIN; bits <= SLOT_BITS_MAX; bits++)
+        for (int i = 0; i < TRIES_PER_SIZE; i++) {
+            uint64_t by_first = next_odd(state), by_last = next_odd(state);
+
+            if (fits(by_first, by_last, bits)) {
+                print_table(by_first, by_last, bits);
+                return;
+            }
+        }
+    fail("no multipliers found", "too many field names?");
+}
+
+static void find_methods(uint64_t *state)
+{
+    for (unsigned bits = 4; bits <= SLOT_BITS_MAX; bits++)
+        for (int i = 0; i < TRIES_PER_SIZE; i++) {
+            uint64_t by = next_odd(state);
+
+            if (methods_fit(by, bits)) {
+                print_methods(by, bits);
+                return;
+            }
+        }
+    fail("no multiplier found", "too many methods?");
 }
 
 int main(void)
@@ -101,14 +182,8 @@ int main(void)
     uint64_t state = UINT64_C(0x9E3779B97F4A7C15);
 
     read_rows();
-    for (unsigned bits = SLOT_BITS_MIN; bits <= SLOT_BITS_MAX; bits++)
-        for (int i = 0; i < TRIES_PER_SIZE; i++) {
-            uint64_t by_first = next_odd(&state), by_last = next_odd(&state);
-
-            if (fits(by_first, by_last, bits)) {
-                print_table(by_first, by_last, bits);
-                return ferror(stdout) || fflush(stdout) != 0;
-            }
-        }
-    fail("no multipliers found", "too many rows?");
+    find_tokens(&state);
+    read_methods();
+    find_methods(&state);
+    return ferror(stdout) || fflush(stdout) != 0;
 }

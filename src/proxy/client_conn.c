@@ -98,8 +98,8 @@ static char *kept_room(struct client_conn *c, size_t n)
 
         while (want - c->kept_len < n)
             want *= 2;
-        /* 64 readable bytes behind the end are promised to vector scanners. */
-        c->kept = xrealloc(c->kept, want + 64);
+        /* The slack is promised to the parser (serve_heads). */
+        c->kept = xrealloc(c->kept, want + PARSE_SLACK);
         c->kept_capacity = (uint32_t)want;
     }
     return c->kept + c->kept_len;
@@ -221,6 +221,7 @@ static size_t serve_heads(struct client_conn *c, const char *p, size_t n)
     struct parse_limits limits = {
         .max_bytes = (uint32_t)head_bytes_max(s),
         .max_fields = (uint16_t)s->header_fields_max,
+        .slack = true,
         .relaxed = s->relaxed_header_parser,
     };
     struct head *h = &pw->request_head;

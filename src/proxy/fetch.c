@@ -671,6 +671,7 @@ static bool head_bytes(struct fetch *f, const char *p, size_t n)
     struct parse_limits limits = {
         .max_bytes = (uint32_t)f->settings->reply_header_max_size,
         .max_fields = (uint16_t)f->settings->header_fields_max,
+        .slack = true,
         .relaxed = f->settings->relaxed_header_parser,
     };
     struct parse_error e;
@@ -678,7 +679,7 @@ static bool head_bytes(struct fetch *f, const char *p, size_t n)
     if (f->in != NULL) {
         if (f->in_capacity - f->in_len < n) {
             f->in_capacity = (f->in_len + n) * 2;
-            f->in = xrealloc(f->in, f->in_capacity + 64);
+            f->in = xrealloc(f->in, f->in_capacity + PARSE_SLACK);
         }
         memcpy(f->in + f->in_len, p, n);
         f->in_len += n;
@@ -695,7 +696,7 @@ static bool head_bytes(struct fetch *f, const char *p, size_t n)
                 memmove(f->in, p, n);
             } else {
                 f->in_capacity = n * 2 > 4096 ? n * 2 : 4096;
-                f->in = xmalloc(f->in_capacity + 64);
+                f->in = xmalloc(f->in_capacity + PARSE_SLACK);
                 memcpy(f->in, p, n);
             }
             f->in_len = n;

@@ -277,7 +277,7 @@ static void fields_are_counted(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        struct parse_limits limits = { 65536, cases[i].max, false };
+        struct parse_limits limits = { .max_bytes = 65536, .max_fields = cases[i].max };
         struct span text = many_fields(cases[i].n, cases[i].name);
         char *bytes;
 

@@ -443,7 +443,7 @@ static const struct head *with_authorization(const char *field, const char *valu
 {
     static struct head h;
     static char text[2048];
-    struct parse_limits limits = { 65536, 100, false };
+    struct parse_limits limits = { .max_bytes = 65536, .max_fields = 100 };
     struct parse_progress progress = { 0 };
     struct parse_error error;
 

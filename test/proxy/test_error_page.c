@@ -39,7 +39,7 @@ static const struct head *with_accept(const char *accept)
 {
     static struct head h;
     static char text[512];
-    struct parse_limits limits = { 65536, 100, false };
+    struct parse_limits limits = { .max_bytes = 65536, .max_fields = 100 };
     struct parse_progress progress = { 0 };
     struct parse_error error;
 

@@ -132,7 +132,7 @@ static const char request_text[] = "GET /a%20b?q=1 HTTP/1.1\r\nHost: Example.com
 static const struct head *parsed(const char *text)
 {
     static struct head h;
-    struct parse_limits limits = { 65536, 100, false };
+    struct parse_limits limits = { .max_bytes = 65536, .max_fields = 100 };
     struct parse_progress progress = { 0 };
     struct parse_error error;
 
