@@ -12,14 +12,11 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static bool is_host_byte(char c)
-{
-    char l = ascii_lower(c);
-
-    /* '_' is no host name by the book, but DNS has it and so has the web. No %xx, no sub-delims: nothing that resolves
-     * needs them, and "%00" fools whoever takes C strings. */
-    return (l >= 'a' && l <= 'z') || is_digit(c) || c == '-' || c == '_';
-}
+/* '_' is no host name by the book, but DNS has it and so has the web. No %xx, no sub-delims: nothing that resolves needs
+ * them, and "%00" fools whoever takes C strings. */
+static const bool is_host_byte[256] = {
+    ['-'] = true, ['0' ... '9'] = true, ['A' ... 'Z'] = true, ['_'] = true, ['a' ... 'z'] = true,
+};
 
 static bool is_hex(char c)
 {
@@ -55,7 +52,7 @@ static bool is_ipv6(struct span text)
 
 static bool name_ok(struct span host, const char **why)
 {
-    struct span label = span_of(host.p, 0);
+    struct span label = SPAN_NONE;
     uint8_t quad[4];
     bool rooted = host.len > 1 && host.p[host.len - 1] == '.';
     size_t len = host.len - rooted;
@@ -64,21 +61,22 @@ static bool name_ok(struct span host, const char **why)
         *why = "host too long";
         return false;
     }
-    for (size_t i = 0; i < len; i++) {
-        if (host.p[i] == '.') {
-            if (label.len == 0)
-                break;
-            label = span_of(host.p + i + 1, 0);
-            continue;
-        }
-        if (!is_host_byte(host.p[i])) {
+    for (size_t at = 0; at <= len; at++) {
+        size_t start = at;
+
+        while (at < len && is_host_byte[(unsigned char)host.p[at]])
+            at++;
+        label = span_of(host.p + start, at - start);
+        if (at < len && host.p[at] != '.') {
             *why = "bad byte in the host";
             return false;
         }
-        if (++label.len > LABEL_BYTES_MAX) {
+        if (label.len > LABEL_BYTES_MAX) {
             *why = "label too long in the host";
             return false;
         }
+        if (label.len == 0)
+            break;
     }
     if (label.len == 0) {
         *why = "empty label in the host";

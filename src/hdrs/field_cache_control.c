@@ -3,45 +3,24 @@
 #include "hdrs/field_list.h"
 #include "hdrs/field_number.h"
 #include "hdrs/scan.h"
+#include "hdrs/word_find.h"
 
 enum { NO_OFFSET = 0 };
 
 /* What a directive means: a flag, seconds, or a flag that a list of field names may narrow. */
 static const struct directive {
-    struct span name;
     uint32_t flag;           /* without an argument */
     uint32_t qualified_flag; /* with a list of names, kept in the span at names_at */
     size_t names_at;
     size_t seconds_at; /* else delta-seconds are kept here */
 } directives[] = {
-#define FLAG(text, flag)                                                                                               \
-    {                                                                                                                  \
-        { text, sizeof text - 1 }, flag, 0, NO_OFFSET, NO_OFFSET                                                       \
-    }
-#define NAMES(text, flag, qualified, member)                                                                           \
-    {                                                                                                                  \
-        { text, sizeof text - 1 }, flag, qualified, offsetof(struct cache_control, member), NO_OFFSET                  \
-    }
-#define SECONDS(text, flag, member)                                                                                    \
-    {                                                                                                                  \
-        { text, sizeof text - 1 }, flag, 0, NO_OFFSET, offsetof(struct cache_control, member)                          \
-    }
-    SECONDS("max-age", 0, max_age),
-    FLAG("no-store", CC_NO_STORE),
-    NAMES("no-cache", CC_NO_CACHE, CC_NO_CACHE_FIELDS, no_cache_fields),
-    NAMES("private", CC_PRIVATE, CC_PRIVATE_FIELDS, private_fields),
-    FLAG("public", CC_PUBLIC),
-    FLAG("must-revalidate", CC_MUST_REVALIDATE),
-    SECONDS("s-maxage", 0, s_maxage),
-    FLAG("immutable", CC_IMMUTABLE),
-    FLAG("proxy-revalidate", CC_PROXY_REVALIDATE),
-    FLAG("no-transform", CC_NO_TRANSFORM),
-    SECONDS("stale-while-revalidate", 0, stale_while_revalidate),
-    SECONDS("stale-if-error", 0, stale_if_error),
-    FLAG("must-understand", CC_MUST_UNDERSTAND),
-    FLAG("only-if-cached", CC_ONLY_IF_CACHED),
-    SECONDS("min-fresh", 0, min_fresh),
-    SECONDS("max-stale", CC_MAX_STALE_ANY, max_stale),
+#define FLAG(name, flag) { flag, 0, NO_OFFSET, NO_OFFSET },
+#define NAMES(name, flag, qualified, member) { flag, qualified, offsetof(struct cache_control, member), NO_OFFSET },
+#define SECONDS(name, flag, member) { flag, 0, NO_OFFSET, offsetof(struct cache_control, member) },
+#include "hdrs/cache_directive.def"
+#undef FLAG
+#undef NAMES
+#undef SECONDS
 };
 
 static int64_t *seconds_of(struct cache_control *cc, const struct directive *d)
@@ -52,14 +31,6 @@ static int64_t *seconds_of(struct cache_control *cc, const struct directive *d)
 static struct span *names_of(struct cache_control *cc, const struct directive *d)
 {
     return (struct span *)(void *)((char *)cc + d->names_at);
-}
-
-static const struct directive *directive_find(struct span name)
-{
-    for (size_t i = 0; i < sizeof directives / sizeof directives[0]; i++)
-        if (span_eq_nocase(directives[i].name, name))
-            return &directives[i];
-    return NULL;
 }
 
 /* NAME[=ARGUMENT], taken apart. */
@@ -128,10 +99,12 @@ static void apply_names(struct cache_control *cc, const struct directive *d, con
 static void apply(struct cache_control *cc, struct span text)
 {
     struct member m = member_split(text);
-    const struct directive *d = directive_find(m.name);
+    int row = word_find(&words_cache_directive, m.name);
+    const struct directive *d;
 
-    if (d == NULL)
+    if (row < 0)
         return;
+    d = &directives[row];
     if (d->seconds_at != NO_OFFSET)
         apply_seconds(cc, d, &m);
     else if (d->names_at != NO_OFFSET)

@@ -1,5 +1,7 @@
 #include "hdrs/field_date.h"
 
+#include "hdrs/token_hash.h"
+
 #define SECONDS_PER_DAY 86400
 #define YEAR_MAX 9999
 
@@ -160,11 +162,61 @@ static bool asctime_date(struct span s, struct civil *c)
     return take(&s, SPAN(" ")) && take_time(&s, c) && take(&s, SPAN(" ")) && take_year(&s, c) && s.len == 0;
 }
 
+#define WORD(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+
+/* The value of two digits; above 99 when one isn't. */
+static unsigned pair(const char *p)
+{
+    unsigned high = (unsigned char)p[0] - '0', low = (unsigned char)p[1] - '0';
+
+    return high > 9 || low > 9 ? 1000 : high * 10 + low;
+}
+
+/* Month 0-11 by its three letters in any case; 12: none. The sum of the second and third, modulo 32, tells all apart. */
+static int month_by_letters(const char *p)
+{
+    static const uint8_t by_sum[32] = {
+#define M(b, c, n) [((b) + (c)) % 32] = (n)
+        M('a', 'n', 1), M('e', 'b', 2), M('a', 'r', 3), M('p', 'r', 4),  M('a', 'y', 5),  M('u', 'n', 6),
+        M('u', 'l', 7), M('u', 'g', 8), M('e', 'p', 9), M('c', 't', 10), M('o', 'v', 11), M('e', 'c', 12),
+#undef M
+    };
+    unsigned char a = (unsigned char)(p[0] | 0x20), b = (unsigned char)(p[1] | 0x20), c = (unsigned char)(p[2] | 0x20);
+    unsigned n = by_sum[(b + c) % 32u];
+
+    if (n == 0 || a != (month_names[n - 1][0] | 0x20) || b != month_names[n - 1][1] || c != month_names[n - 1][2])
+        return 12;
+    return (int)n - 1;
+}
+
+/* "Sun, 06 Nov 1994 08:49:37 GMT": what nearly all dates look like, every byte at its place. False: look closer. */
+static bool usual_date(const char *p, int64_t *out)
+{
+    unsigned day = pair(p + 5), century = pair(p + 12), year = pair(p + 14), hour = pair(p + 17), minute = pair(p + 20),
+             second = pair(p + 23);
+    int month = month_by_letters(p + 8);
+    uint32_t day_name = token_word(p) & 0xDFDFDF; /* letters in capitals */
+    bool marks = p[3] == ',' && p[4] == ' ' && p[7] == ' ' && p[11] == ' ' && p[16] == ' ' && p[19] == ':' &&
+                 p[22] == ':' && memcmp(p + 25, " GMT", 4) == 0;
+
+    if (!marks || month == 12 || day - 1 > 27 || century > 99 || year > 99 || hour > 23 || minute > 59 || second > 59)
+        return false; /* the 29th and later ask for the month's length, the rest is bad or odd */
+    if (day_name != WORD('M', 'O', 'N', 0) && day_name != WORD('T', 'U', 'E', 0) &&
+        day_name != WORD('W', 'E', 'D', 0) && day_name != WORD('T', 'H', 'U', 0) &&
+        day_name != WORD('F', 'R', 'I', 0) && day_name != WORD('S', 'A', 'T', 0) && day_name != WORD('S', 'U', 'N', 0))
+        return false;
+    *out =
+        days_from_civil(century * 100 + year, month, (int)day) * SECONDS_PER_DAY + hour * 3600 + minute * 60 + second;
+    return true;
+}
+
 bool date_parse(struct span text, int64_t now, int64_t *out)
 {
     struct civil c = { 0 };
     bool is_long;
 
+    if (text.len == DATE_BYTES && usual_date(text.p, out))
+        return true;
     if (!take_day_name(&text, &is_long))
         return false;
     /* A weekday that disagrees with the date is ignored (D7). */

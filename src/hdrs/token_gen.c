@@ -1,4 +1,4 @@
-/* hdrs/token_gen.c: a build-time program: token.def and method.def in, token_table.h out (on stdout). It tries multipliers until no
+/* hdrs/token_gen.c: a build-time program: token.def and its like in, token_table.h out (on stdout). It tries multipliers until no
  * two names share a slot; the sequence it tries is fixed, so the same rows always give the same table. */
 #include <ctype.h>
 #include <inttypes.h>
@@ -34,21 +34,26 @@ static void fail(const char *what, const char *name)
     exit(1);
 }
 
+static void read_row(struct row *r, const char *name)
+{
+    r->len = strlen(name);
+    if (r->len == 0 || r->len > TOKEN_NAME_MAX)
+        fail("bad length", name);
+    for (size_t i = 0; i < r->len; i++) {
+        r->lower[i] = (char)tolower((unsigned char)name[i]);
+        /* The look-up folds case with | 0x20: exact for these characters only. */
+        if (!islower((unsigned char)r->lower[i]) && !isdigit((unsigned char)r->lower[i]) && r->lower[i] != '-')
+            fail("letters, digits and '-' only", name);
+    }
+    r->key = token_key_of(r->lower, r->len);
+}
+
 static void read_rows(void)
 {
     for (size_t t = 1; t < TOKEN_N; t++) {
-        struct row *r = &rows[t];
+        const struct row *r = &rows[t];
 
-        r->len = strlen(names[t]);
-        if (r->len == 0 || r->len > TOKEN_NAME_MAX)
-            fail("bad length", names[t]);
-        for (size_t i = 0; i < r->len; i++) {
-            r->lower[i] = (char)tolower((unsigned char)names[t][i]);
-            /* The look-up folds case with | 0x20: exact for these characters only. */
-            if (!islower((unsigned char)r->lower[i]) && !isdigit((unsigned char)r->lower[i]) && r->lower[i] != '-')
-                fail("letters, digits and '-' only", names[t]);
-        }
-        r->key = token_key_of(r->lower, r->len);
+        read_row(&rows[t], names[t]);
         for (size_t u = 1; u < t; u++)
             if (rows[u].len == r->len && rows[u].key.first == r->key.first && rows[u].key.last == r->key.last)
                 fail("can't be told from another row by its ends and length", names[t]);
@@ -64,11 +69,11 @@ static uint64_t next_odd(uint64_t *state)
     return *state | 1;
 }
 
-static int fits(uint64_t by_first, uint64_t by_last, unsigned bits)
+static int fits(const struct row *row, size_t n, uint64_t by_first, uint64_t by_last, unsigned bits)
 {
     memset(slots, 0, (size_t)1 << bits);
-    for (size_t t = 1; t < TOKEN_N; t++) {
-        uint64_t slot = token_hash(rows[t].key, rows[t].len, by_first, by_last, 64 - bits);
+    for (size_t t = 1; t < n; t++) {
+        uint64_t slot = token_hash(row[t].key, row[t].len, by_first, by_last, 64 - bits);
 
         if (slots[slot] != 0)
             return 0;
@@ -155,7 +160,7 @@ static void find_tokens(uint64_t *state)
         for (int i = 0; i < TRIES_PER_SIZE; i++) {
             uint64_t by_first = next_odd(state), by_last = next_odd(state);
 
-            if (fits(by_first, by_last, bits)) {
+            if (fits(rows, TOKEN_N, by_first, by_last, bits)) {
                 print_table(by_first, by_last, bits);
                 return;
             }
@@ -177,6 +182,47 @@ static void find_methods(uint64_t *state)
     fail("no multiplier found", "too many methods?");
 }
 
+/* A small set: its multipliers, slots (row number + 1) and names. */
+static void find_words(uint64_t *state, const char *set, const char *const *words, size_t n)
+{
+    struct row list[64] = { { "", 0, { 0, 0 } } };
+
+    if (n >= sizeof list / sizeof list[0])
+        fail("too many rows", set);
+    for (size_t i = 0; i < n; i++)
+        read_row(&list[i + 1], words[i]);
+    for (unsigned bits = 4; bits <= SLOT_BITS_MAX; bits++)
+        for (int i = 0; i < TRIES_PER_SIZE; i++) {
+            uint64_t by_first = next_odd(state), by_last = next_odd(state);
+
+            if (!fits(list, n + 1, by_first, by_last, bits))
+                continue;
+            printf("\n#ifdef WORD_TABLE_DATA\nstatic const struct span %s_names[] = {\n", set);
+            for (size_t k = 1; k <= n; k++)
+                printf("    { \"%s\", %zu },\n", list[k].lower, list[k].len);
+            printf("};\nstatic const uint8_t %s_slots[%u] = {\n", set, 1U << bits);
+            for (size_t k = 0; k < (size_t)1 << bits; k++)
+                if (slots[k] != 0)
+                    printf("    [%zu] = %u,\n", k, slots[k]);
+            printf("};\nconst struct word_set words_%s = { UINT64_C(0x%016" PRIx64 "), UINT64_C(0x%016" PRIx64
+                   "), %u, %s_slots, %s_names };\n#endif\n",
+                   set, by_first, by_last, 64 - bits, set, set);
+            return;
+        }
+    fail("no multipliers found", set);
+}
+
+#define FLAG(name, ...) name,
+#define NAMES(name, ...) name,
+#define SECONDS(name, ...) name,
+static const char *const cache_directives[] = {
+#include "hdrs/cache_directive.def"
+};
+#define SCHEME(name, port) name,
+static const char *const schemes[] = {
+#include "hdrs/scheme.def"
+};
+
 int main(void)
 {
     uint64_t state = UINT64_C(0x9E3779B97F4A7C15);
@@ -185,5 +231,7 @@ int main(void)
     find_tokens(&state);
     read_methods();
     find_methods(&state);
+    find_words(&state, "cache_directive", cache_directives, sizeof cache_directives / sizeof cache_directives[0]);
+    find_words(&state, "scheme", schemes, sizeof schemes / sizeof schemes[0]);
     return ferror(stdout) || fflush(stdout) != 0;
 }

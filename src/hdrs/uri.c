@@ -1,6 +1,7 @@
 #include "hdrs/uri.h"
 
 #include "hdrs/scan.h"
+#include "hdrs/word_find.h"
 
 static bool bad(const char **why, const char *text)
 {
@@ -10,11 +11,14 @@ static bool bad(const char **why, const char *text)
 
 uint16_t scheme_default_port(struct span scheme)
 {
-    if (span_eq_nocase(scheme, SPAN("http")))
-        return 80;
-    if (span_eq_nocase(scheme, SPAN("https")))
-        return 443;
-    return span_eq_nocase(scheme, SPAN("ftp")) ? 21 : 0;
+    static const uint16_t ports[] = {
+#define SCHEME(name, port) port,
+#include "hdrs/scheme.def"
+#undef SCHEME
+    };
+    int row = word_find(&words_scheme, scheme);
+
+    return row < 0 ? 0 : ports[row];
 }
 
 /* Path and query: anything visible, bytes above 0x7F too, but a fragment never leaves the client (RFC 9112 section
@@ -46,6 +50,8 @@ static size_t scheme_len(struct span text)
 {
     size_t i;
 
+    if (text.len > 4 && memcmp(text.p, "http:", 5) == 0)
+        return 4;
     for (i = 0; i < text.len; i++) {
         char c = ascii_lower(text.p[i]);
         bool letter = c >= 'a' && c <= 'z';
@@ -76,9 +82,12 @@ static bool parse_absolute(struct span target, struct uri *out, const char **why
     if (n == 0 || target.len - n < 3 || memcmp(target.p + n, "://", 3) != 0)
         return bad(why, "target is neither a path nor a URI");
     out->scheme = span_of(target.p, n);
-    for (authority_end = n + 3; authority_end < target.len; authority_end++)
-        if (memchr("/?#", target.p[authority_end], 3) != NULL)
+    for (authority_end = n + 3; authority_end < target.len; authority_end++) {
+        char c = target.p[authority_end];
+
+        if (c == '/' || c == '?' || c == '#')
             break;
+    }
     authority = span_of(target.p + n + 3, authority_end - n - 3);
     if ((at = memrchr(authority.p, '@', authority.len)) != NULL) {
         out->had_userinfo = true;

@@ -262,11 +262,53 @@ static void ranges_are_cut_to_the_representation(void **state)
     }
 }
 
+/* The usual form is read by a short cut: every day of eight years, and a second of each. */
+static void dates_come_back(void **state)
+{
+    (void)state;
+    for (int64_t n = 0, t = INT64_C(1700000000); n < 8 * 366; n++, t += 86400 + 1) {
+        char text[DATE_BYTES];
+        int64_t got;
+
+        date_print(text, t);
+        assert_true(date_parse(span_of(text, DATE_BYTES), 0, &got));
+        assert_int_equal(got, t);
+        for (size_t i = 0; i < DATE_BYTES; i++) {
+            char kept = text[i];
+
+            text[i] = '/';
+            assert_false(date_parse(span_of(text, DATE_BYTES), 0, &got));
+            text[i] = kept;
+        }
+    }
+}
+
+static void only_months_are_months(void **state)
+{
+    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+
+    (void)state;
+    for (int m = 0; m < 12; m++)
+        for (int c = 0; c < 3 * 256; c++) {
+            char text[] = "Sun, 06 Nov 1994 08:49:37 GMT";
+            bool is_month = false;
+            int64_t got;
+
+            memcpy(text + 8, months + 3 * m, 3);
+            text[8 + c / 256] = (char)c;
+            for (int k = 0; k < 12; k++)
+                is_month |= span_eq_nocase(span_of(text + 8, 3), span_of(months + 3 * k, 3));
+            assert_int_equal(date_parse(span_of(text, DATE_BYTES), 0, &got), is_month);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dates_are_parsed_strictly),
         cmocka_unit_test(dates_are_printed_as_they_parse),
+        cmocka_unit_test(dates_come_back),
+        cmocka_unit_test(only_months_are_months),
         cmocka_unit_test(tags_are_compared),
         cmocka_unit_test(lists_of_tags_match),
         cmocka_unit_test(numbers_are_digits_only),
