@@ -26,14 +26,22 @@ static const struct {
 #undef METHOD
 };
 
-/* Does any byte of a name that folds onto a row's differ from it by more than letter case? */
-static bool has_control(const char *p, size_t len)
+/* Like token_is_row(), and exact whatever the bytes are: a byte may differ from the row's by 0x20 where that is a letter,
+ * and nowhere else. Eight bytes must be readable at p. */
+static bool is_exactly_row(const char *p, const struct token_row *row, size_t len)
 {
-    bool found = false;
+    uint64_t keep = len < 8 ? UINT64_MAX >> (64 - 8 * len) : UINT64_MAX;
 
-    for (size_t i = 0; i < len; i++)
-        found |= (unsigned char)p[i] < 0x20;
-    return found;
+    if (row->lower[len] != ' ')
+        return false;
+    for (size_t i = 0; i < len; i += 8) {
+        size_t at = i + 8 <= len || len < 8 ? i : len - 8;
+        uint64_t want = token_word(row->lower + at), letters = (want & UINT64_C(0x4040404040404040)) >> 1;
+
+        if (((token_word(p + at) ^ want) & ~letters & keep) != 0)
+            return false;
+    }
+    return true;
 }
 
 enum token token_lookup(struct span name)
@@ -47,9 +55,8 @@ enum token token_lookup(struct span name)
         memcpy(padded, name.p, name.len);
         name.p = padded;
     }
-    t = token_find(name.p, name.len);
-    /* The bytes may be anything here, controls too: see token_is_row(). */
-    return t != TOKEN_OTHER && !has_control(name.p, name.len) ? t : TOKEN_OTHER;
+    t = token_candidate(token_key_of(name.p, name.len), name.len);
+    return t != TOKEN_OTHER && is_exactly_row(name.p, &token_rows[t], name.len) ? t : TOKEN_OTHER;
 }
 
 const char *token_name(enum token t)

@@ -78,6 +78,7 @@ static inline uint64_t controls_of(const char *p)
     return bits_of(control_bytes(load(p)), control_bytes(load(p + 32)));
 }
 
+#define WHOLE_HAS_POPCNT
 #include "hdrs/whole_bits.h"
 
 /* Two compares that overlap cover the bytes a known name may have. */

@@ -76,16 +76,16 @@ static inline uint64_t same_bytes(const char *p, const char *row)
         _mm_cmpeq_epi8(name, _mm_load_si128((const __m128i *)(const void *)row)));
 }
 
-/* Three compares cover the bytes a known name may have. */
+/* Two compares cover the bytes of most names; a third one of all. */
 static inline enum token known_name(const char *p, size_t len)
 {
-    struct token_key key = token_key_of(p, len);
-    unsigned t = token_candidate(key, len), at = len & (TOKEN_ROW - 1);
+    unsigned t = token_candidate(token_key_of(p, len), len), at = len & (TOKEN_ROW - 1);
     const char *row = token_rows[t].lower;
-    uint64_t same = same_bytes(p, row) | same_bytes(p + 16, row + 16) << 16 | same_bytes(p + 32, row + 32) << 32;
-    bool is = ((~same & ((UINT64_C(1) << at) - 1)) == 0) & (row[at] == ' ') & (len == at);
+    uint64_t same = same_bytes(p, row) | same_bytes(p + 16, row + 16) << 16;
 
-    return (enum token)(is ? t : TOKEN_OTHER);
+    if (__builtin_expect(len > 32, 0))
+        same |= same_bytes(p + 32, row + 32) << 32;
+    return (enum token)(((~same & ((UINT64_C(1) << at) - 1)) == 0) & (row[at] == ' ') & (len == at) ? t : TOKEN_OTHER);
 }
 
 /* 0xFF in letters, digits and '-': all that most names have. */
