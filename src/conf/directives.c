@@ -171,6 +171,8 @@ const struct directive directives_working[] = {
       .meaning = "Larger response heads are refused (502).", .low = KB, .high = 16 * MB },
     { "header_fields_max", &kind_count, AT(header_fields_max), "256", .meaning = "Heads with more fields are refused.",
       .low = 16, .high = HEAD_FIELDS_MAX },
+    { "interim_responses_max", &kind_count, AT(interim_responses_max), "64",
+      .meaning = "How many 1xx responses an origin may send before its final one.", .low = 1, .high = 10000 },
     { "chunk_extension_max", &kind_size, AT(chunk_extension_max), "16 KB",
       .meaning = "How many bytes of chunk extensions a message may have in all.", .high = 16 * MB },
     { "request_body_max_size", &kind_size, AT(request_body_max_size), "0 KB",
@@ -182,6 +184,12 @@ const struct directive directives_working[] = {
       .meaning = "Clients may send several requests over one connection." },
     { "server_persistent_connections", &kind_switch, AT(server_persistent_connections), "on",
       .meaning = "Connections to origins and peers are kept for the next request." },
+    { "http_upgrade_request_protocols", &kind_upgrade, AT(upgrades), NULL,
+      .meaning = "http_upgrade_request_protocols protocol|OTHER allow|deny [!]acl...\n"
+                 "Protocols a client may ask to change to, such as websocket; OTHER: those without lines of their own. "
+                 "Without any\n"
+                 "line Upgrade is taken out of requests.",
+      .flags = REPEATS },
     { "half_closed_clients", &kind_tristate, AT(half_closed_clients), "auto",
       .meaning =
           "Whether a client that closed its sending half still gets its response. auto: yes, for what it had asked." },
@@ -199,6 +207,9 @@ const struct directive directives_working[] = {
       .meaning = "How long a request head may take from its first byte to its last, however steadily it comes." },
     { "request_start_timeout", &kind_duration, AT(request_start_timeout), "5 minutes",
       .meaning = "How long a new connection may wait before its first byte." },
+    { "expect_continue_timeout", &kind_duration, AT(expect_continue_timeout), "500",
+      .meaning = "Milliseconds an origin has for its 100 (Continue); then a client that waits for one gets it from here.",
+      .flags = UNIT_MS },
     { "client_idle_pconn_timeout", &kind_duration, AT(client_idle_pconn_timeout), "2 minutes",
       .meaning = "How long a client's connection may rest between requests.", .aliases = "persistent_request_timeout" },
     { "server_idle_pconn_timeout", &kind_duration, AT(server_idle_pconn_timeout), "1 minute",

@@ -21,6 +21,10 @@ static void free_lists(struct settings *s)
         free(s->peers[i].login);
         access_list_free(&s->peers[i].access);
     }
+    for (size_t i = 0; i < s->n_upgrades; i++) {
+        free(s->upgrades[i].protocol);
+        access_list_free(&s->upgrades[i].access);
+    }
     for (size_t i = 0; i < s->n_refresh; i++) {
         free(s->refresh[i].pattern);
         regex_set_free(&s->refresh[i].regex);
@@ -33,6 +37,7 @@ static void free_lists(struct settings *s)
     }
     free(s->ports);
     free(s->peers);
+    free(s->upgrades);
     free(s->refresh);
     free(s->cachemgr);
     free(s->nameservers);

@@ -53,6 +53,11 @@ struct logformat_setting {
     bool builtin; /* not from the file: a built-in one that an access_log asked for */
 };
 
+struct upgrade_setting {        /* http_upgrade_request_protocols */
+    char *protocol;             /* "websocket", "proto/1"; "OTHER": those without lines of their own */
+    struct access_list *access; /* never NULL */
+};
+
 struct cachemgr_setting { /* cachemgr_passwd */
     char *password;       /* "none", "disable" or the word */
     char **actions;
@@ -84,6 +89,7 @@ struct settings {
     ARRAY_OF(struct log_setting, logs);
     ARRAY_OF(struct logformat_setting, logformats);
     ARRAY_OF(struct cachemgr_setting, cachemgr);
+    ARRAY_OF(struct upgrade_setting, upgrades);
     ARRAY_OF(struct addr, nameservers);
 
     struct access_list *http_access, *http_reply_access, *cache, *store_miss, *send_hit, *always_direct, *never_direct;
@@ -115,7 +121,7 @@ struct settings {
     enum forwarded_for forwarded_for;
     uint64_t request_header_max_size, reply_header_max_size;
     uint64_t request_body_max_size, client_request_buffer_max_size; /* 0: no limit */
-    int header_fields_max, vary_variants_max;
+    int header_fields_max, vary_variants_max, interim_responses_max;
     uint64_t chunk_extension_max;
     bool client_persistent_connections, server_persistent_connections;
     enum tristate half_closed_clients;
@@ -124,7 +130,7 @@ struct settings {
     /* waits */
     int64_t connect_timeout, peer_connect_timeout, forward_timeout, read_timeout, write_timeout, request_timeout,
         request_start_timeout, client_idle_pconn_timeout, server_idle_pconn_timeout, client_lifetime,
-        happy_eyeballs_connect_timeout;
+        happy_eyeballs_connect_timeout, expect_continue_timeout;
 
     /* names */
     char *hosts_file, *append_domain;

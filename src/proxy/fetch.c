@@ -14,20 +14,20 @@
 #include "hdrs/parse.h"
 #include "net/connect.h"
 #include "proxy/forward_head.h"
+#include "proxy/interim.h"
 #include "proxy/mail.h"
 #include "proxy/peer_select.h"
 #include "proxy/request_access.h"
 #include "proxy/request_body.h"
 #include "proxy/stale.h"
 #include "proxy/transaction_owner.h"
+#include "proxy/upgrade.h"
 
 /* Bytes taken from one server in one turn: others want theirs, and memory that was evicted comes back between turns. */
 #define TURN_MAX (256u << 10)
 /* How long, and how often in a fetch, it waits for that memory before it does without (and isn't stored). */
 #define ROOM_WAIT_US 1000
 #define ROOM_WAITS_MAX 100
-/* Interim responses taken from an origin for one request; 20,000 of them are an attack (O15). */
-#define INTERIM_MAX 64
 
 enum fetch_state { FETCH_RESOLVE, FETCH_CONNECT, FETCH_HEAD, FETCH_BODY };
 
@@ -50,7 +50,7 @@ struct fetch {
     struct connector *connector;
     struct stream stream;
     struct addr server;
-    bool reused, retried, validating;
+    bool reused, retried, validating, upgrade;
     bool readable, ended;
     struct strbuf out; /* request head and body pieces not sent yet */
     size_t out_at;
@@ -67,6 +67,7 @@ struct fetch {
     int64_t request_time;       /* seconds since the epoch */
     bool paused;                /* the fill is full */
     struct worker_timer again;  /* goes on reading */
+    struct worker_timer expect; /* the origin is late with its 100 */
     unsigned room_waits;
 };
 
@@ -97,6 +98,7 @@ bool fetch_wants_body(const struct fetch *f)
 static void drop_connection(struct fetch *f)
 {
     worker_timer_clear(&f->again);
+    worker_timer_clear(&f->expect);
     resolve_cancel(&f->query);
     connect_cancel(&f->connector);
     stream_close(&f->stream, false);
@@ -216,6 +218,15 @@ static void server_ready(struct stream *s, unsigned what)
         (void)pump_in(f);
 }
 
+/* No 100 and no answer: an origin of HTTP/1.0, say, that would wait for the body as long as the client for the 100. */
+static void continue_is_late(struct worker_timer *t)
+{
+    struct fetch *f = CONTAINER_OF(t, struct fetch, expect);
+
+    if (f->state == FETCH_HEAD && fetch_wants_body(f) && f->owner != NULL)
+        transaction_continue(f->owner);
+}
+
 static bool send_request(struct fetch *f, int fd)
 {
     const struct peer_setting *peer = peer_of(f);
@@ -225,6 +236,7 @@ static bool send_request(struct fetch *f, int fd)
         .close = !f->settings->server_persistent_connections,
         .login = peer ? peer->login : NULL,
         .originserver = peer != NULL && peer->originserver,
+        .upgrade = f->upgrade,
     };
     struct log_entry *e = log_of(f);
 
@@ -237,8 +249,8 @@ static bool send_request(struct fetch *f, int fd)
     forward_head(&f->out, f->request, f->settings, &o);
     count(counters_of(f->pw), SERVER_HTTP_REQUESTS, 1);
     stream_open(&f->stream, f->pw->worker, fd, server_ready);
-    if (fetch_wants_body(f) && f->owner != NULL)
-        transaction_continue(f->owner);
+    if (fetch_wants_body(f) && request_expects_continue(f->request))
+        worker_timer_set(f->pw->worker, &f->expect, f->settings->expect_continue_timeout, continue_is_late);
     return pump_out(f);
 }
 
@@ -311,7 +323,7 @@ static bool open_route(struct fetch *f)
     f->pool_name =
         peer ? xasprintf("peer %s %s:%u", peer->name, peer->host, port) : xasprintf("%.*s:%u", SPAN_ARG(host), port);
     /* What can't be repeated doesn't go on a connection that may be closing. */
-    if (is_repeatable(f) && !f->retried)
+    if (is_repeatable(f) && !f->retried && !f->upgrade)
         fd = pool_get(f->pw->pool, span_str(f->pool_name), &f->server);
     /* It may have been opened for somebody who may go there. */
     if (fd >= 0 && peer == NULL && !addresses_allowed(f, &f->server, 1)) {
@@ -352,6 +364,7 @@ struct fetch *fetch_start(const struct fetch_plan *plan)
     f->fill = plan->fill;
     f->stale = plan->stale ? object_ref(plan->stale) : NULL;
     f->cacheable = plan->cacheable;
+    f->upgrade = plan->upgrade;
     f->owner = plan->owner;
     f->stream.fd = -1;
     f->began = f->stamp = worker_mono(f->pw->worker);
@@ -664,6 +677,26 @@ static bool take_body_bytes(struct fetch *f, struct span in)
     return done ? response_complete(f, surplus) : true;
 }
 
+/* 101: the connection changes hands, if it was asked for. */
+static bool upgraded(struct fetch *f, const struct head *h, struct span rest)
+{
+    struct transaction *owner = f->owner;
+    struct strbuf first = { 0 };
+    int fd;
+
+    if (!f->upgrade || owner == NULL || f->out_at < f->out.len || !upgrade_agrees(h, f->request, f->settings))
+        return fetch_fail(f, ERR_INVALID_RESP, 0);
+    log_of(f)->server_status = h->status;
+    log_of(f)->server_us = worker_mono(f->pw->worker) - f->sent;
+    interim_head(&first, h, span_of(f->pw->via_line, f->pw->via_line_len));
+    sb_span(&first, rest);
+    fd = stream_take(&f->stream);
+    f->owner = NULL;
+    transaction_upgraded(owner, fd, &first);
+    fill_fail(f->fill, 0, 0);
+    return fetch_end(f);
+}
+
 /* Bytes while a head is awaited. */
 static bool head_bytes(struct fetch *f, const char *p, size_t n)
 {
@@ -705,8 +738,13 @@ static bool head_bytes(struct fetch *f, const char *p, size_t n)
             f->progress = (struct parse_progress){ 0 };
             if (h->status >= 200)
                 break;
-            if (h->status == 101 || ++f->interim > INTERIM_MAX)
+            if (h->status == 101)
+                return upgraded(f, h, span_of(p + h->len, n - h->len));
+            if (++f->interim > (unsigned)f->settings->interim_responses_max)
                 return fetch_fail(f, ERR_INVALID_RESP, 0);
+            worker_timer_clear(&f->expect);
+            if (f->owner != NULL)
+                transaction_interim(f->owner, h);
             p += h->len;
             n -= h->len;
             if (n == 0) {

@@ -18,6 +18,7 @@ struct fetch_plan {
     struct fill *fill;         /* the producer's reference is taken over */
     struct object *stale;      /* to validate; a reference is taken; NULL: none */
     bool cacheable;            /* the answer may be stored */
+    bool upgrade;              /* a 101 may come */
     struct transaction
         *owner; /* whose client sends the body and whose log entry is filled; cleared by fetch_owner_gone() */
 };

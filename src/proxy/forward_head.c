@@ -5,7 +5,9 @@
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include "base/mem.h"
+#include "hdrs/field_number.h"
 #include "hdrs/named_fields.h"
+#include "proxy/upgrade.h"
 
 static bool is_condition(enum token t)
 {
@@ -27,7 +29,8 @@ static bool is_ours(const struct settings *s, enum token t)
     case TOKEN_HOST:
     case TOKEN_CONTENT_LENGTH:
     case TOKEN_TRANSFER_ENCODING:
-    case TOKEN_EXPECT: /* answered here */ return true;
+    case TOKEN_EXPECT:
+    case TOKEN_MAX_FORWARDS: return true;
     case TOKEN_X_FORWARDED_FOR: return s->forwarded_for != FORWARDED_FOR_TRANSPARENT;
     default: return false;
     }
@@ -111,6 +114,40 @@ static void login(struct strbuf *out, const struct forward_options *o)
     free(coded);
 }
 
+/* The client waits for a 100, which is the origin's to give. HTTP/1.0 has none (RFC 9110 section 10.1.1). */
+static void expect(struct strbuf *out, const struct request *r)
+{
+    const struct head_field *f = head_find(r->head, TOKEN_EXPECT);
+
+    if (f != NULL && request_expects_continue(r))
+        add_field(out, field_name(r->head, f), field_value(r->head, f));
+}
+
+/* One less, where it counts (RFC 9110 section 7.6.2); request_from_head() has seen that it is a number above 0. */
+static void max_forwards(struct strbuf *out, const struct request *r)
+{
+    const struct head_field *f = head_find(r->head, TOKEN_MAX_FORWARDS);
+    uint64_t n;
+
+    if (f == NULL)
+        return;
+    if ((r->method == METHOD_TRACE || r->method == METHOD_OPTIONS) && number_parse(field_value(r->head, f), &n) &&
+        n > 0)
+        sb_printf(out, "Max-Forwards: %llu\r\n", (unsigned long long)(n - 1));
+    else
+        add_field(out, field_name(r->head, f), field_value(r->head, f));
+}
+
+static void upgrade(struct strbuf *out, const struct request *r, const struct settings *s)
+{
+    struct strbuf offered = { 0 };
+
+    upgrade_protocols(r, s, &offered);
+    add_field(out, SPAN("Upgrade"), sb_view(&offered));
+    sb_str(out, "Connection: upgrade\r\n\r\n");
+    sb_free(&offered);
+}
+
 void forward_head(struct strbuf *out, const struct request *r, const struct settings *s,
                   const struct forward_options *o)
 {
@@ -134,6 +171,8 @@ void forward_head(struct strbuf *out, const struct request *r, const struct sett
         if (o->validate->last_modified_text.len > 0)
             add_field(out, SPAN("If-Modified-Since"), object_piece(o->validate, o->validate->last_modified_text));
     }
+    expect(out, r);
+    max_forwards(out, r);
     if (s->via)
         sb_printf(out, "Via: 1.%d %s (loligo%s)\r\n", r->head->minor_version, s->visible_hostname,
                   s->httpd_suppress_version_string ? "" : "/" PACKAGE_VERSION);
@@ -143,5 +182,8 @@ void forward_head(struct strbuf *out, const struct request *r, const struct sett
         sb_str(out, "Transfer-Encoding: chunked\r\n");
     else if (r->framing.kind == FRAMING_LENGTH)
         sb_printf(out, "Content-Length: %llu\r\n", (unsigned long long)r->framing.length);
-    sb_str(out, o->close ? "Connection: close\r\n\r\n" : "\r\n");
+    if (o->upgrade)
+        upgrade(out, r, s);
+    else
+        sb_str(out, o->close ? "Connection: close\r\n\r\n" : "\r\n");
 }

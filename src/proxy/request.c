@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include "base/mem.h"
 #include "hdrs/field_list.h"
+#include "hdrs/field_number.h"
 #include "proxy/request_loop.h"
 
 #define MANAGER_PATH SPAN("/squid-internal-mgr/")
@@ -214,6 +215,27 @@ static bool read_target(struct request *r, const struct request_origin *o, char 
     return true;
 }
 
+bool request_expects_continue(const struct request *r)
+{
+    return r->minor_version && head_find(r->head, TOKEN_EXPECT) != NULL &&
+           (r->framing.kind == FRAMING_CHUNKED || (r->framing.kind == FRAMING_LENGTH && r->framing.length > 0));
+}
+
+/* RFC 9110 section 7.6.2. */
+static bool read_max_forwards(struct request *r, const char **what)
+{
+    const struct head_field *f = head_find(r->head, TOKEN_MAX_FORWARDS);
+    uint64_t n;
+
+    if (f == NULL)
+        return true;
+    *what = "malformed Max-Forwards";
+    if (head_next(r->head, f) != NULL || !number_parse(field_value(r->head, f), &n))
+        return false;
+    r->stops_here = n == 0;
+    return true;
+}
+
 bool request_from_head(struct request *r, const struct head *h, const struct request_origin *o, char *text,
                        size_t capacity, enum error_id *error, int *status, const char **what)
 {
@@ -222,7 +244,7 @@ bool request_from_head(struct request *r, const struct head *h, const struct req
     r->head = h;
     r->method = (enum http_method)h->method;
     r->uri = (struct canonical_uri){ 0 };
-    r->is_manager = r->is_internal = false;
+    r->is_manager = r->is_internal = r->stops_here = false;
     r->keep_alive = false;
     r->minor_version = h->minor_version != 0;
     r->client = o->client;
@@ -253,6 +275,10 @@ bool request_from_head(struct request *r, const struct head *h, const struct req
         *error = ERR_INVALID_REQ;
         *status = 417;
         *what = "an expectation other than 100-continue";
+        return false;
+    }
+    if ((r->method == METHOD_TRACE || r->method == METHOD_OPTIONS) && !read_max_forwards(r, what)) {
+        *error = ERR_INVALID_REQ;
         return false;
     }
     if (request_loops(h, span_str(o->settings->visible_hostname))) {

@@ -23,6 +23,7 @@ struct request {
     bool is_manager;                 /* the ACL: cache_object:// or .../squid-internal-mgr/ */
     bool is_internal;                /* ours to answer */
     struct span page, page_password; /* is_internal */
+    bool stops_here;                 /* TRACE or OPTIONS with Max-Forwards: 0: ours to answer */
     bool keep_alive;                 /* the client's wish and the framing's permission */
     bool minor_version;              /* HTTP/1.1 */
     struct addr client, local;
@@ -47,6 +48,9 @@ struct request_origin {
  * answer; method and whatever was understood are filled for the log. */
 bool request_from_head(struct request *r, const struct head *h, const struct request_origin *o, char *text,
                        size_t capacity, enum error_id *error, int *status, const char **what);
+
+/* It waits for a 100 (Continue) before it sends its body. */
+bool request_expects_continue(const struct request *r);
 
 /* A copy with one reference that owns its bytes. */
 struct request *request_keep(const struct request *r);

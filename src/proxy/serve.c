@@ -8,6 +8,7 @@
 #include "proxy/reply.h"
 #include "proxy/request_access.h"
 #include "proxy/transaction.h"
+#include "proxy/upgrade.h"
 
 /* Bodies up to this go out with the batch; larger ones get a transaction, so that their log line says how they ended.
  * */
@@ -24,6 +25,11 @@ void serve_denied(struct client_conn *c, const struct request *r, const struct a
     };
 
     client_conn_error(c, &a);
+}
+
+static bool has_body(const struct request *r)
+{
+    return r->framing.kind != FRAMING_NONE && !(r->framing.kind == FRAMING_LENGTH && r->framing.length == 0);
 }
 
 /* --- answers from memory ---------------------------------------------------------------------------------------- */
@@ -154,12 +160,61 @@ static void serve_internal(struct client_conn *c, const struct request *r)
     out_add_owned(&pw->out, out.p, out.len);
 }
 
-/* --- look-up ---------------------------------------------------------------------------------------------------- */
+/* --- the last one in line --------------------------------------------------------------------------------------- */
 
-static bool has_body(const struct request *r)
+/* What must not come back to a script (RFC 9110 section 9.3.8). */
+static bool is_secret(enum token t)
 {
-    return r->framing.kind != FRAMING_NONE && !(r->framing.kind == FRAMING_LENGTH && r->framing.length == 0);
+    return t == TOKEN_AUTHORIZATION || t == TOKEN_PROXY_AUTHORIZATION || t == TOKEN_COOKIE;
 }
+
+/* TRACE: the request as it came. OPTIONS: what may be asked of a proxy. */
+static void serve_last(struct client_conn *c, const struct request *r)
+{
+    struct proxy_worker *pw = c->pw;
+    const struct head *h = r->head;
+    struct reply_tail tail = { .age = -1, .has_length = true, .minor_version = r->minor_version };
+    struct strbuf body = { 0 }, out = { 0 };
+    struct log_entry e;
+    char *at, date[DATE_BYTES];
+
+    if (r->method == METHOD_TRACE) {
+        sb_span(&body, head_piece(h, h->method_name));
+        sb_char(&body, ' ');
+        sb_span(&body, head_piece(h, h->target));
+        sb_printf(&body, " HTTP/1.%d\r\n", h->minor_version);
+        for (unsigned i = 0; i < h->n_fields; i++)
+            if (!is_secret((enum token)h->fields[i].token)) {
+                sb_span(&body, field_name(h, &h->fields[i]));
+                sb_str(&body, ": ");
+                sb_span(&body, field_value(h, &h->fields[i]));
+                sb_str(&body, "\r\n");
+            }
+        sb_str(&body, "\r\n");
+    }
+    date_print(date, worker_wall(pw->worker) / 1000000);
+    tail.close = !r->keep_alive || pw->draining || has_body(r);
+    tail.length = body.len;
+    if (tail.close)
+        c->close_after = true;
+    sb_printf(&out, "HTTP/1.1 200 OK\r\nDate: %.*s\r\n%s", DATE_BYTES, date,
+              r->method == METHOD_TRACE ? "Content-Type: message/http\r\n"
+                                        : "Allow: GET, HEAD, POST, PUT, DELETE, OPTIONS, TRACE, CONNECT\r\n");
+    at = sb_reserve(&out, REPLY_TAIL_MAX);
+    out.len += reply_tail(pw, &tail, at);
+    log_entry_from_request(&e, r);
+    e.head_out = out.len;
+    sb_span(&out, sb_view(&body));
+    sb_free(&body);
+    e.tag = TAG_TCP_MISS;
+    e.status = 200;
+    e.bytes_out = out.len;
+    e.reason = "Max-Forwards ends here";
+    account(pw, &e, r);
+    out_add_owned(&pw->out, out.p, out.len);
+}
+
+/* --- look-up ---------------------------------------------------------------------------------------------------- */
 
 static void serve_only_if_cached(struct client_conn *c, const struct request *r)
 {
@@ -237,8 +292,11 @@ void serve_admitted(struct client_conn *c, const struct request *r, struct trans
 {
     struct miss m = { .tag = TAG_TCP_MISS, .access_line = access_line, .reason = "method" };
 
-    if (r->is_internal) {
-        serve_internal(c, r);
+    if (r->is_internal || r->stops_here) {
+        if (r->stops_here)
+            serve_last(c, r);
+        else
+            serve_internal(c, r);
         if (tx != NULL) {
             (void)client_conn_flush(c);
             transaction_drop(tx);
@@ -249,7 +307,10 @@ void serve_admitted(struct client_conn *c, const struct request *r, struct trans
         transaction_tunnel(tx ? tx : transaction_new(c, r), access_line);
         return;
     }
-    if ((r->method == METHOD_GET || r->method == METHOD_HEAD) && !has_body(r)) {
+    if (upgrade_wanted(r, c->pw->settings)) {
+        m.reason = "another protocol is asked for";
+        m.upgrade = true;
+    } else if ((r->method == METHOD_GET || r->method == METHOD_HEAD) && !has_body(r)) {
         if (request_allowed(c->pw->settings->cache, r)) {
             serve_cached(c, r, tx, access_line);
             return;

@@ -8,6 +8,7 @@
 #include "hdrs/chunked.h"
 #include "proxy/account.h"
 #include "proxy/fetch.h"
+#include "proxy/interim.h"
 #include "proxy/mail.h"
 #include "proxy/reply.h"
 #include "proxy/request_access.h"
@@ -21,6 +22,8 @@ enum tx_state { TX_ADMIT, TX_MISS, TX_OBJECT, TX_TUNNEL, TX_HEAD, TX_RELAY };
 /* Bytes of body announced in one chunk at the most: several segments in one send. */
 #define CHUNK_MAX (256u << 10)
 #define RELAY_PIECES 32
+/* Interim responses a client hasn't taken. */
+#define INTERIM_BYTES_MAX 65536
 
 struct transaction {
     struct client_conn *client;
@@ -160,6 +163,20 @@ static void client_is_gone(struct transaction *t)
     client_conn_abort(c, true);
 }
 
+/* Interim responses that the socket didn't take yet stay in front of the answer. */
+static void interims_first(struct transaction *t)
+{
+    size_t n = t->pre.len - t->pre_at;
+    char *bytes;
+
+    if (n == 0)
+        return;
+    bytes = xmalloc(n);
+    memcpy(bytes, t->pre.p + t->pre_at, n);
+    out_add_owned(&t->pw->out, bytes, n);
+    t->pre.len = t->pre_at = 0;
+}
+
 /* An error page instead of an answer. */
 static void answer_error(struct transaction *t, enum error_id id, int status, int sys_errno, const char *detail,
                          enum log_tag tag, const char *line)
@@ -179,6 +196,7 @@ static void answer_error(struct transaction *t, enum error_id id, int status, in
 
     if (t->fetch != NULL && fetch_wants_body(t->fetch))
         a.close = true;
+    interims_first(t);
     client_conn_error(c, &a);
     (void)client_conn_flush(c);
     transaction_drop(t);
@@ -278,6 +296,7 @@ static void open_fill(struct transaction *t, bool shared)
             .fill = f,
             .stale = t->miss.stale,
             .cacheable = t->miss.cacheable,
+            .upgrade = t->miss.upgrade,
             .owner = t,
         };
 
@@ -371,6 +390,7 @@ static bool not_modified(struct transaction *t, struct object *o)
         client_condition(t->request->head, o, worker_wall(t->pw->worker) / US_PER_S) == CONDITION_SEND)
         return false;
     bytes = reply_not_modified(t->pw, o, &tail, &n);
+    interims_first(t);
     out_add_owned(&t->pw->out, bytes, n);
     t->log.status = 304;
     t->log.bytes_out = t->log.head_out = n;
@@ -386,6 +406,7 @@ static void make_head(struct transaction *t, struct object *o, uint64_t length, 
 {
     struct reply_tail tail = { .age = -1, .minor_version = t->request->minor_version };
     bool bodyless_status = o->status == 204 || o->status == 304;
+    size_t before;
     char *at;
 
     t->no_body = bodyless_status || t->request->method == METHOD_HEAD;
@@ -403,11 +424,12 @@ static void make_head(struct transaction *t, struct object *o, uint64_t length, 
                  (t->fetch != NULL && fetch_wants_body(t->fetch));
     if (tail.close)
         t->request->keep_alive = false;
+    before = t->pre.len;
     sb_span(&t->pre, object_head(o));
     at = sb_reserve(&t->pre, REPLY_TAIL_MAX);
     t->pre.len += reply_tail(t->pw, &tail, at);
     t->log.status = o->status;
-    t->log.head_out = t->pre.len;
+    t->log.head_out = t->pre.len - before;
     t->log.mime = object_piece(o, o->content_type);
     t->log.reply_head = object_head(o);
 }
@@ -651,17 +673,63 @@ static void relay(struct transaction *t)
 
 /* --- the client ------------------------------------------------------------------------------------------------- */
 
+/* Sends what waits in pre while no answer is there; what the socket doesn't take goes with the answer. */
+static void send_interims(struct transaction *t)
+{
+    struct iovec v = { t->pre.p + t->pre_at, t->pre.len - t->pre_at };
+    ssize_t n;
+
+    if (v.iov_len == 0 || out_queue_waits(&t->client->out))
+        return;
+    n = stream_send(&t->client->stream, &v, 1, false);
+    if (n > 0) {
+        t->pre_at += (size_t)n;
+        t->log.bytes_out += (uint64_t)n;
+    }
+    if (t->pre_at == t->pre.len)
+        t->pre.len = t->pre_at = 0;
+}
+
+static bool takes_interims(const struct transaction *t)
+{
+    /* A client that reads nothing doesn't fill our memory with them: none of them is owed. */
+    return t->client != NULL && t->state == TX_HEAD && t->request->minor_version && t->pre.len < INTERIM_BYTES_MAX;
+}
+
 void transaction_continue(struct transaction *t)
 {
-    struct iovec v = { (void *)(uintptr_t) "HTTP/1.1 100 Continue\r\n\r\n", 25 };
-
-    if (t->continue_sent || t->client == NULL || t->state == TX_RELAY || !t->request->minor_version ||
-        head_find(t->request->head, TOKEN_EXPECT) == NULL || client_conn_kept(t->client).len > 0)
+    if (t->continue_sent || !takes_interims(t) || client_conn_kept(t->client).len > 0)
         return;
     t->continue_sent = true;
     t->log.status = 100;
-    /* 25 bytes into an empty socket buffer; a client that doesn't take them sends its body after a while anyway. */
-    (void)stream_send(&t->client->stream, &v, 1, false);
+    sb_str(&t->pre, "HTTP/1.1 100 Continue\r\n\r\n");
+    send_interims(t);
+}
+
+void transaction_interim(struct transaction *t, const struct head *h)
+{
+    if (!takes_interims(t) || (h->status == 100 && t->continue_sent))
+        return;
+    t->continue_sent |= h->status == 100;
+    t->log.status = h->status;
+    interim_head(&t->pre, h, span_of(t->pw->via_line, t->pw->via_line_len));
+    send_interims(t);
+}
+
+void transaction_upgraded(struct transaction *t, int fd, struct strbuf *first)
+{
+    struct client_conn *c = t->client;
+    struct strbuf bytes = { 0 };
+
+    sb_add(&bytes, t->pre.p + t->pre_at, t->pre.len - t->pre_at);
+    sb_span(&bytes, sb_view(first));
+    sb_free(first);
+    t->fetch = NULL;
+    (void)fill_detach(&t->reader);
+    c->tx = NULL;
+    t->log.status = 101;
+    tunnel_adopt(c, request_ref(t->request), settings_ref(t->settings), &t->log, fd, &bytes);
+    transaction_free(t);
 }
 
 /* Has it gone while it waits? A reset says so; an ended side alone may be a half-closing script (half_closed_clients).
@@ -693,6 +761,8 @@ void transaction_client_ready(struct transaction *t, unsigned what)
         fetch_body_ready(t->fetch); /* what comes of it knocks */
     if (t->state == TX_RELAY)
         relay(t);
+    else if (t->state == TX_HEAD && (what & STREAM_WRITABLE))
+        send_interims(t);
 }
 
 void transaction_sweep(struct transaction *t, int64_t mono)

@@ -25,7 +25,7 @@ void transaction_admit(struct transaction *t);
  * `cache` rules let it be looked up and stored. */
 struct miss {
     struct object *stale;
-    bool cacheable, shared;
+    bool cacheable, shared, upgrade;
     enum log_tag tag;
     const char *reason; /* static text: why it is a miss */
     const char *access_line;

@@ -358,6 +358,30 @@ void tunnel_start(struct client_conn *c, struct request *r, struct settings *set
         open_route(t);
 }
 
+void tunnel_adopt(struct client_conn *c, struct request *r, struct settings *settings, const struct log_entry *log,
+                  int fd, struct strbuf *first)
+{
+    struct tunnel *t = xcalloc(1, sizeof *t);
+
+    t->client = c;
+    t->pw = c->pw;
+    t->settings = settings;
+    t->request = r;
+    t->began = t->stamp = worker_mono(c->pw->worker);
+    t->log = *log;
+    /* Its spans were those of a copy of the request that goes; ours is another reference to the same. */
+    t->log.tag = TAG_TCP_TUNNEL;
+    t->log.reason = "upgraded";
+    t->state = TUNNEL_OPEN;
+    t->down.waits = *first;
+    t->readable = true;
+    c->tunnel = t;
+    c->state = CLIENT_TUNNEL;
+    count(counters_of(t->pw), SERVER_OTHER_REQUESTS, 1);
+    stream_open(&t->server, t->pw->worker, fd, server_ready);
+    run(t);
+}
+
 void tunnel_client_ready(struct tunnel *t, unsigned what)
 {
     (void)what;
