@@ -161,6 +161,7 @@ def test_bytes_on_an_idle_connection(proxy_, origin):
     with proxy_.connect() as c:
         assert c.ask('GET', page.url).body == b'one'
         said.set()
+        page.wait_over(1)  # the proxy has closed it
         assert c.ask('GET', page.url).body == b'two'
 
 
