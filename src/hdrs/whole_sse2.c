@@ -85,7 +85,9 @@ static inline enum token known_name(const char *p, size_t len)
 
     if (__builtin_expect(len > 32, 0))
         same |= same_bytes(p + 32, row + 32) << 32;
-    return (enum token)(((~same & ((UINT64_C(1) << at) - 1)) == 0) & (row[at] == ' ') & (len == at) ? t : TOKEN_OTHER);
+    bool is = ((~same & ((UINT64_C(1) << at) - 1)) == 0) & (row[at] == ' ') & (len == at);
+
+    return (enum token)(is ? t : TOKEN_OTHER);
 }
 
 /* 0xFF in letters, digits and '-': all that most names have. */
