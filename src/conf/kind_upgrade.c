@@ -9,7 +9,7 @@ static struct upgrade_setting *upgrade_of(struct settings *s, struct span protoc
     struct upgrade_setting *u;
 
     for (size_t i = 0; i < s->n_upgrades; i++)
-        if (span_eq(span_str(s->upgrades[i].protocol), protocol))
+        if (span_eq_nocase(span_str(s->upgrades[i].protocol), protocol))
             return &s->upgrades[i];
     u = ARRAY_PUSH(s->upgrades, s->n_upgrades);
     u->protocol = xspandup(protocol);

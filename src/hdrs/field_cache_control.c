@@ -152,18 +152,6 @@ static void apply_broken(struct cache_control *cc, struct span text)
         cc->flags |= CC_BAD_FRESHNESS;
 }
 
-static bool pragma_no_cache(const struct head *h)
-{
-    for (const struct head_field *f = head_find(h, TOKEN_PRAGMA); f != NULL; f = head_next(h, f)) {
-        struct span rest = field_value(h, f), member;
-
-        while (list_next(&rest, &member))
-            if (span_eq_nocase(member, SPAN("no-cache")))
-                return true;
-    }
-    return false;
-}
-
 struct cache_control cache_control_parse(const struct head *h, bool is_request)
 {
     struct cache_control cc = { .max_age = -1,
@@ -176,7 +164,7 @@ struct cache_control cache_control_parse(const struct head *h, bool is_request)
     bool broken = false;
 
     if (f == NULL) {
-        if (is_request && pragma_no_cache(h))
+        if (is_request && head_lists(h, TOKEN_PRAGMA, SPAN("no-cache")))
             cc.flags |= CC_NO_CACHE;
         return cc;
     }

@@ -49,6 +49,18 @@ struct head *head_copy(const struct head *h)
     return copy;
 }
 
+bool head_lists(const struct head *h, enum token t, struct span member)
+{
+    for (const struct head_field *f = head_find(h, t); f != NULL; f = head_next(h, f)) {
+        struct span rest = field_value(h, f), one;
+
+        while (list_next(&rest, &one))
+            if (span_eq_nocase(one, member))
+                return true;
+    }
+    return false;
+}
+
 static enum connection_option option_in(const struct head *h, enum token t)
 {
     enum connection_option found = CONNECTION_NONE;

@@ -82,6 +82,9 @@ size_t head_join(const struct head *h, struct span name, char *out, size_t capac
  * What it points to is its own. */
 struct head *head_copy(const struct head *h);
 
+/* Is member, in any letter case, one of a #rule list's (RFC 9110 section 5.6.1), on any line with this token? */
+bool head_lists(const struct head *h, enum token t, struct span member);
+
 /* The close/keep-alive opinion of Connection (and Proxy-Connection in requests from old clients). */
 enum connection_option { CONNECTION_NONE, CONNECTION_CLOSE, CONNECTION_KEEP_ALIVE };
 enum connection_option head_connection(const struct head *h);

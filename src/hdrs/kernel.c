@@ -42,7 +42,7 @@ static const struct {
     [HDRS_SSE2] = { "sse2", NULL, NULL },       [HDRS_AVX2] = { "avx2", NULL, NULL },
     [HDRS_AVX512] = { "avx512", NULL, NULL },
 #endif
-#if defined(__aarch64__)
+#if defined(__AARCH64EL__)
     [HDRS_NEON] = { "neon", always, &whole_neon },
 #else
     [HDRS_NEON] = { "neon", NULL, NULL },

@@ -49,3 +49,15 @@ void named_fields_drop_connection(const struct named_fields *index, bool *keep)
     for (const struct head_field *f = head_find(h, TOKEN_CONNECTION); f != NULL; f = head_next(h, f))
         named_fields_drop(index, field_value(h, f), TOKEN_PROTECTED, keep);
 }
+
+void keep_end_to_end(const struct head *h, bool *keep)
+{
+    struct named_fields index;
+
+    for (unsigned i = 0; i < h->n_fields; i++)
+        keep[i] = !(token_policy((enum token)h->fields[i].token) & TOKEN_HOP_BY_HOP);
+    if (head_find(h, TOKEN_CONNECTION) == NULL)
+        return;
+    named_fields_index(&index, h);
+    named_fields_drop_connection(&index, keep);
+}

@@ -17,3 +17,5 @@ void named_fields_index(struct named_fields *index, const struct head *h);
 void named_fields_drop(const struct named_fields *index, struct span list, unsigned spared, bool *keep);
 /* Those that the Connection fields name, but protected ones (RFC 9110 section 7.6.1, caching-rules X2, X4). */
 void named_fields_drop_connection(const struct named_fields *index, bool *keep);
+/* keep[field number]: is it end-to-end, neither hop-by-hop by its own name nor by what Connection says? */
+void keep_end_to_end(const struct head *h, bool *keep);

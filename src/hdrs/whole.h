@@ -16,7 +16,7 @@ struct whole {
 
 #if defined(__x86_64__)
 extern const struct whole whole_sse2, whole_avx2, whole_avx512;
-#elif defined(__aarch64__)
+#elif defined(__AARCH64EL__)
 extern const struct whole whole_neon;
 #endif
 

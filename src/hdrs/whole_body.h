@@ -1,4 +1,4 @@
-/* hdrs/whole_body.h: the vector kernels' one body, compiled once per instruction set. The file that includes it has
+/* hdrs/whole_body.h: the vector kernels' one body, compiled once per (little-endian) instruction set. The file that includes it has
  * said how sixty-four bytes become bit masks (bit i: byte i):
  *
  *   struct block { uint64_t run, lf, control; }   run: bytes a field name may go on over: token characters when
@@ -115,9 +115,6 @@ WHOLE_INLINE uint32_t load_u32(const char *p)
     uint32_t w;
 
     memcpy(&w, p, sizeof w);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    w = __builtin_bswap32(w);
-#endif
     return w;
 }
 

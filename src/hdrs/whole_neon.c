@@ -1,7 +1,7 @@
 /* The kernel of every aarch64. */
 #include "hdrs/whole.h"
 
-#if defined(__aarch64__)
+#if defined(__AARCH64EL__)
 #include <arm_neon.h>
 #include "hdrs/token_find.h"
 

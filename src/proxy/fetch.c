@@ -223,7 +223,7 @@ static void continue_is_late(struct worker_timer *t)
 {
     struct fetch *f = CONTAINER_OF(t, struct fetch, expect);
 
-    if (f->state == FETCH_HEAD && fetch_wants_body(f) && f->owner != NULL)
+    if (f->state == FETCH_HEAD && fetch_wants_body(f) && f->body.received == 0 && f->owner != NULL)
         transaction_continue(f->owner);
 }
 

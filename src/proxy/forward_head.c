@@ -45,7 +45,7 @@ static bool passes(const struct settings *s, const struct forward_options *o, co
 {
     enum token t = (enum token)f->token;
 
-    if ((token_policy(t) & TOKEN_HOP_BY_HOP) || is_ours(s, t))
+    if (is_ours(s, t))
         return false;
     if (o->validate != NULL && is_condition(t))
         return false;
@@ -57,14 +57,9 @@ static bool passes(const struct settings *s, const struct forward_options *o, co
 static void select_fields(const struct request *r, const struct settings *s, const struct forward_options *o,
                           bool *keep)
 {
-    struct named_fields index;
-
+    keep_end_to_end(r->head, keep);
     for (unsigned i = 0; i < r->head->n_fields; i++)
-        keep[i] = passes(s, o, &r->head->fields[i]);
-    if (head_find(r->head, TOKEN_CONNECTION) == NULL)
-        return;
-    named_fields_index(&index, r->head);
-    named_fields_drop_connection(&index, keep);
+        keep[i] = keep[i] && passes(s, o, &r->head->fields[i]);
 }
 
 static void add_field(struct strbuf *out, struct span name, struct span value)

@@ -24,56 +24,42 @@ static bool may_be(const struct request *r, const struct settings *s, struct spa
     return l != NULL && request_access(l, r).answer == ACCESS_ALLOWED;
 }
 
-static bool connection_names_upgrade(const struct head *h)
+/* Adds the protocols that may be to out, unless that is NULL. Was there any? */
+static bool offer(const struct request *r, const struct settings *s, struct strbuf *out)
 {
-    for (const struct head_field *f = head_find(h, TOKEN_CONNECTION); f != NULL; f = head_next(h, f)) {
-        struct span rest = field_value(h, f), member;
+    bool any = false;
 
-        while (list_next(&rest, &member))
-            if (span_eq_nocase(member, SPAN("upgrade")))
-                return true;
-    }
-    return false;
-}
-
-void upgrade_protocols(const struct request *r, const struct settings *s, struct strbuf *out)
-{
     for (const struct head_field *f = head_find(r->head, TOKEN_UPGRADE); f != NULL; f = head_next(r->head, f)) {
         struct span rest = field_value(r->head, f), member;
 
         while (list_next(&rest, &member))
             if (may_be(r, s, member)) {
-                if (out->len > 0)
+                if (out != NULL && any)
                     sb_str(out, ", ");
-                sb_span(out, member);
+                if (out != NULL)
+                    sb_span(out, member);
+                any = true;
             }
     }
+    return any;
+}
+
+void upgrade_protocols(const struct request *r, const struct settings *s, struct strbuf *out)
+{
+    (void)offer(r, s, out);
+}
+
+/* A 101 that http_reply_access would keep from the client isn't asked for. */
+static bool reply_may_be(const struct request *r, const struct settings *s)
+{
+    return access_always_allows(s->http_reply_access) ||
+           request_access_reply(s->http_reply_access, r, 101).answer == ACCESS_ALLOWED;
 }
 
 bool upgrade_wanted(const struct request *r, const struct settings *s)
 {
-    struct strbuf offered = { 0 };
-    bool any;
-
-    if (s->n_upgrades == 0 || r->method != METHOD_GET || !r->minor_version || r->framing.kind != FRAMING_NONE ||
-        head_find(r->head, TOKEN_UPGRADE) == NULL || !connection_names_upgrade(r->head))
-        return false;
-    upgrade_protocols(r, s, &offered);
-    any = offered.len > 0;
-    sb_free(&offered);
-    return any;
-}
-
-static bool was_offered(const struct request *r, struct span protocol)
-{
-    for (const struct head_field *f = head_find(r->head, TOKEN_UPGRADE); f != NULL; f = head_next(r->head, f)) {
-        struct span rest = field_value(r->head, f), member;
-
-        while (list_next(&rest, &member))
-            if (span_eq_nocase(member, protocol))
-                return true;
-    }
-    return false;
+    return s->n_upgrades > 0 && r->method == METHOD_GET && r->minor_version && r->framing.kind == FRAMING_NONE &&
+           head_lists(r->head, TOKEN_CONNECTION, SPAN("upgrade")) && offer(r, s, NULL) && reply_may_be(r, s);
 }
 
 bool upgrade_agrees(const struct head *switching, const struct request *r, const struct settings *s)
@@ -84,7 +70,7 @@ bool upgrade_agrees(const struct head *switching, const struct request *r, const
         struct span rest = field_value(switching, f), member;
 
         while (list_next(&rest, &member)) {
-            if (!was_offered(r, member) || !may_be(r, s, member))
+            if (!head_lists(r->head, TOKEN_UPGRADE, member) || !may_be(r, s, member))
                 return false;
             any = true;
         }

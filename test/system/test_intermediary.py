@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from client import request
+from client import request, soon
 from origin import CLOSE, DEADLINE, HANG, message, ok
 
 EARLY_HINTS = message('HTTP/1.1 103 Early Hints', ['Link: </a.css>; rel=preload', 'X-Hop: 1', 'Connection: X-Hop'])
@@ -102,6 +102,20 @@ def test_an_origin_that_knows_no_100(make_proxy, origin):
         r = c.response()
         assert (r.status, r.interim, r.body) == (200, [], b'done')
     assert page.requests[0].body == b'hello'
+
+
+def test_no_100_for_a_client_that_sends_its_body_already(make_proxy, origin):
+    page = origin.page(ok(b'done'))
+    p = make_proxy('expect_continue_timeout 50')
+    with p.connect() as c:
+        c.send(request('POST', page.url, 'Expect: 100-continue', 'Content-Length: 5') + b'he')
+        soon(lambda: page.count and page.requests[0].body == b'he', 'the first part at the origin')
+        c.sock.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            c.sock.recv(1)
+        c.sock.settimeout(DEADLINE)
+        c.send(b'llo')
+        assert (c.response().interim, page.requests[0].body) == ([], b'hello')
 
 
 def test_an_expectation_of_http_1_0_is_none(proxy, origin):
@@ -225,6 +239,23 @@ def test_only_get_without_a_body_changes_protocol(upgrading, origin):
     with upgrading.connect() as c:
         c.send(request('POST', page.url, *UPGRADE, 'Content-Length: 1') + b'y')
         assert c.response().body == b'x'
+    assert page.requests[0].get('Upgrade') is None
+
+
+def test_lines_of_one_protocol_in_two_spellings(make_proxy, origin):
+    page = origin.page(ok(b'plain'))
+    p = make_proxy('acl no url_regex secret\nhttp_upgrade_request_protocols WebSocket deny no\n'
+                   'http_upgrade_request_protocols websocket deny all')
+    assert p.ask('GET', page.url, *UPGRADE).body == b'plain'
+    assert page.requests[0].get('Upgrade') is None
+
+
+def test_http_reply_access_denies_a_switch(make_proxy, origin):
+    """What it would keep from the client isn't asked for."""
+    page = origin.page(ok(b'plain'))
+    p = make_proxy('acl yes url_regex .\nhttp_upgrade_request_protocols OTHER allow yes\n'
+                   'acl page url_regex page\nhttp_reply_access deny page')
+    assert p.ask('GET', page.url, *UPGRADE).status == 403
     assert page.requests[0].get('Upgrade') is None
 
 
