@@ -119,7 +119,7 @@ bool may_update(const struct object *stored, const struct head *response_304)
         return etag_weak_match(etag, stored_etag);
     if (date_parse(head_value(response_304, TOKEN_LAST_MODIFIED), stored->times.response_time, &last_modified))
         return last_modified == stored->last_modified;
-    /* No validator at all. It answers a request that carried this one object's validators and nobody else's (fetch.c),
+    /* No validator at all. It answers a request that carried this one object's validators and nobody else's (fetch_store.c),
      * so it can mean no other; many origins leave Last-Modified out of a 304 (RFC 9110 section 15.4.5 lets them). */
     return true;
 }

@@ -1,4 +1,4 @@
-/* proxy/transaction_owner.h: what a fetch asks of the transaction that began it. Private to transaction.c and fetch.c.
+/* proxy/transaction_owner.h: what a fetch asks of the transaction that began it. Private to transaction*.c and fetch*.c.
  * */
 #pragma once
 #include "base/strbuf.h"

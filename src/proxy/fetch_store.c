@@ -1,0 +1,148 @@
+#include "proxy/fetch_private.h"
+
+#include "base/clock.h"
+#include "cache/invalidate.h"
+#include "cache/response.h"
+#include "cache/storable.h"
+#include "cache/validate.h"
+#include "hdrs/field_number.h"
+#include "proxy/request_access.h"
+
+void fetch_invalidate(struct fetch *f, const struct head *h)
+{
+    static const enum token references[] = { TOKEN_LOCATION, TOKEN_CONTENT_LOCATION };
+    struct worker *w = f->pw->worker;
+    char text[8192];
+
+    if (!invalidates(f->request->method, h->status))
+        return;
+    store_invalidate(f->pw->store, w->epoch, f->request->key);
+    for (size_t i = 0; i < 2; i++) {
+        struct span v = head_value(h, references[i]);
+        struct span uri = v.p ? same_origin_reference(&f->request->uri, v, text, sizeof text) : SPAN_NONE;
+
+        if (uri.p != NULL)
+            store_invalidate(f->pw->store, w->epoch, hash128(uri.p, uri.len));
+    }
+}
+
+/* Everything storing and reusing asks about a response. */
+static void describe(struct fetch *f, const struct head *h, struct cache_control *cc, struct object_recipe *recipe)
+{
+    struct worker *w = f->pw->worker;
+
+    *cc = cache_control_parse(h, false);
+    *recipe = (struct object_recipe){
+        .arena = store_arena(f->pw->store),
+        .key = f->request->key,
+        .url = f->request->uri.text,
+        .request = f->request->head,
+        .response = h,
+        .response_cc = cc,
+        .times = response_times_of(h, f->request_time, worker_wall(w) / US_PER_S),
+        .mono = worker_mono(w),
+        .rule = settings_refresh_rule(f->settings, f->request->uri.text),
+    };
+}
+
+static bool no_room_then_make(struct fetch *f, struct object_recipe *recipe, struct object **o, struct object *stored)
+{
+    for (int tries = 0; tries < 2; tries++) {
+        *o = stored ? object_from_304(stored, recipe) : object_from_response(recipe);
+        if (*o != NULL)
+            return true;
+        (void)store_make_room(f->pw->store, f->pw->worker->epoch, 65536);
+    }
+    return false;
+}
+
+bool fetch_revalidate(struct fetch *f, const struct head *h)
+{
+    struct object_recipe recipe;
+    struct cache_control cc;
+    struct object *o;
+
+    if (!may_update(f->stale, h))
+        return false;
+    describe(f, h, &cc, &recipe);
+    /* What the origin now wants kept by nobody, or for one alone, isn't shown to those who wait with us (S15, W18). */
+    if (cc.flags & (CC_NO_STORE | CC_PRIVATE))
+        return false;
+    if (f->request->cc.flags & CC_NO_STORE) {
+        fill_revalidated(f->fill, f->pw->worker->epoch, f->stale);
+        return true;
+    }
+    if (no_room_then_make(f, &recipe, &o, f->stale)) {
+        fill_revalidated(f->fill, f->pw->worker->epoch, o);
+        object_unref(&o);
+    } else {
+        fill_revalidated(f->fill, f->pw->worker->epoch, f->stale);
+    }
+    return true;
+}
+
+/* What the configuration says, whatever the response does: store_miss, and cache_peer's proxy-only. */
+static bool may_store(struct fetch *f)
+{
+    const struct peer_setting *peer = fetch_peer(f);
+
+    return !(peer != NULL && peer->proxy_only) && request_allowed(f->settings->store_miss, f->request);
+}
+
+void fetch_set_head(struct fetch *f, const struct head *h)
+{
+    const struct settings *s = f->settings;
+    struct object_recipe recipe;
+    struct cache_control cc;
+    struct store_query q = {
+        .request = f->request->head,
+        .response = h,
+        .request_cc = &f->request->cc,
+        .response_cc = &cc,
+        .times = &recipe.times,
+        .request_has_body = f->request->framing.kind != FRAMING_NONE,
+        .negative_ttl = s->negative_ttl / US_PER_S,
+    };
+    enum lifetime_source source = LIFETIME_NONE;
+    enum store_reason reason = STORE_NO_ACCESS_LIST;
+    struct fill_head head = {
+        .length = f->framing.kind == FRAMING_LENGTH ? f->framing.length
+                  : f->framing.kind == FRAMING_NONE ? 0
+                                                    : UINT64_MAX,
+        .window = s->read_ahead_gap > 0 ? (size_t)s->read_ahead_gap : 65536,
+    };
+
+    describe(f, h, &cc, &recipe);
+    q.rule = recipe.rule;
+    if (f->cacheable && may_store(f))
+        reason = storable(&q, &recipe.lifetime, &source);
+    if (reason == STORE_YES && recipe.lifetime < s->minimum_expiry_time / US_PER_S &&
+        !response_has_validator(h, worker_wall(f->pw->worker) / US_PER_S))
+        reason = STORE_NO_FRESHNESS;
+    recipe.negative = reason == STORE_YES && source == LIFETIME_NEGATIVE;
+    head.shareable = reason == STORE_YES;
+    head.keep = head.shareable;
+    head.no_body = f->framing.kind == FRAMING_NONE;
+    /* A HEAD's Content-Length is the GET's; it is relayed, nothing follows. */
+    if (f->request->method == METHOD_HEAD && head.no_body) {
+        uint64_t n;
+
+        head.length = number_parse(head_value(h, TOKEN_CONTENT_LENGTH), &n) ? n : UINT64_MAX;
+        head.keep = false;
+    }
+    if (head.keep && !no_room_then_make(f, &recipe, &head.object, NULL)) {
+        head.keep = false;
+        reason = STORE_NO_NO_ROOM;
+    }
+    if (!head.keep) {
+        recipe.arena = NULL;
+        head.object = object_from_response(&recipe);
+        /* One that is still fresh (the client wanted it checked) stays what it is for others (S9). */
+        if (f->stale != NULL && h->status < 500 && f->stale->fresh_until <= recipe.mono)
+            store_remove(f->pw->store, f->pw->worker->epoch, f->stale);
+    }
+    if (reason != STORE_YES)
+        fetch_log(f)->reason = store_reason_name(reason);
+    (void)fill_set_head(f->fill, f->pw->worker->epoch, &head);
+    f->state = FETCH_BODY;
+}

@@ -1,0 +1,198 @@
+#include "proxy/transaction_private.h"
+
+#include "base/clock.h"
+#include "cache/validate.h"
+#include "proxy/reply.h"
+#include "proxy/request_access.h"
+#include "proxy/stale.h"
+
+static bool reply_allowed(struct transaction *t, const struct object *o)
+{
+    struct access_verdict v;
+
+    if (access_always_allows(t->settings->http_reply_access))
+        return true;
+    v = request_access_reply(t->settings->http_reply_access, t->request, o->status);
+    if (v.answer == ACCESS_ALLOWED)
+        return true;
+    transaction_leave_fill(t, false);
+    transaction_error(t, ERR_ACCESS_DENIED, 0, 0, "denied by http_reply_access", TAG_TCP_DENIED_REPLY, v.where);
+    return false;
+}
+
+/* The client's own condition, where the answer isn't the origin's to exactly this request. */
+static bool not_modified(struct transaction *t, struct object *o)
+{
+    struct client_conn *c = t->client;
+    struct reply_tail tail = {
+        .age = object_age(o, worker_mono(t->pw->worker)),
+        .close = !t->request->keep_alive || t->pw->draining,
+        .minor_version = t->request->minor_version,
+    };
+    size_t n;
+    char *bytes;
+
+    if (o->status != 200 || !(t->waiter || t->miss.stale != NULL) || !request_is_conditional(t->request->head) ||
+        client_condition(t->request->head, o, worker_wall(t->pw->worker) / US_PER_S) == CONDITION_SEND)
+        return false;
+    bytes = reply_not_modified(t->pw, o, &tail, &n);
+    transaction_interims_first(t);
+    out_add_owned(&t->pw->out, bytes, n);
+    t->log.status = 304;
+    t->log.bytes_out = t->log.head_out = n;
+    t->log.mime = object_piece(o, o->content_type);
+    t->log.reply_head = object_head(o);
+    (void)client_conn_flush(c);
+    transaction_finish(t);
+    return true;
+}
+
+/* pre = the whole head. */
+static void make_head(struct transaction *t, struct object *o, uint64_t length, bool show_age)
+{
+    struct reply_tail tail = { .age = -1, .minor_version = t->request->minor_version };
+    bool bodyless_status = o->status == 204 || o->status == 304;
+    size_t before;
+    char *at;
+
+    t->no_body = bodyless_status || t->request->method == METHOD_HEAD;
+    if (length != UINT64_MAX && !bodyless_status) {
+        tail.has_length = true;
+        tail.length = length;
+    } else if (!t->no_body && t->request->minor_version) {
+        tail.chunked = t->chunked = true;
+    } else if (!t->no_body) {
+        t->close_delimited = true;
+    }
+    if (show_age || o->times.age_value > 0)
+        tail.age = object_age(o, worker_mono(t->pw->worker));
+    tail.close = !t->request->keep_alive || t->close_delimited || t->pw->draining || t->client->close_after ||
+                 (t->fetch != NULL && fetch_wants_body(t->fetch));
+    if (tail.close)
+        t->request->keep_alive = false;
+    before = t->pre.len;
+    sb_span(&t->pre, object_head(o));
+    at = sb_reserve(&t->pre, REPLY_TAIL_MAX);
+    t->pre.len += reply_tail(t->pw, &tail, at);
+    t->log.status = o->status;
+    t->log.head_out = t->pre.len - before;
+    t->log.mime = object_piece(o, o->content_type);
+    t->log.reply_head = object_head(o);
+}
+
+void transaction_object(struct transaction *t, struct object *o, enum log_tag tag, const char *reason)
+{
+    t->object = object_ref(o);
+    t->log.tag = tag;
+    t->log.reason = reason;
+    make_head(t, o, object_length(o), true);
+    if (o->body != NULL)
+        t->cursor = body_cursor(o->body, 0, t->no_body ? 0 : object_length(o));
+    t->state = TX_OBJECT;
+    if (t->begun)
+        transaction_begin(t);
+}
+
+/* Somebody else's answer serves those who wait with him if it could serve them from the store (RFC 9111 section 4):
+ * selected by Vary, and not such as needs validation at every use, which is often one user's page with an ETag. The
+ * time it took to come doesn't count: all of them asked before that. */
+static bool answers_waiter(const struct transaction *t)
+{
+    struct object *o = fill_object(&t->reader);
+    unsigned flags = atomic_load_explicit(&o->flags, memory_order_relaxed);
+
+    return fill_answers(&t->reader, t->request->head) && !(flags & OBJECT_NO_CACHE) && o->lifetime > o->times.age_value;
+}
+
+static void begin_reply(struct transaction *t)
+{
+    struct object *o = fill_object(&t->reader);
+
+    if (t->waiter) {
+        if (!answers_waiter(t)) {
+            transaction_fetch_alone(t);
+            return;
+        }
+        t->log.tag = TAG_TCP_CF_HIT;
+        t->log.reason = "shared a fetch under way";
+    } else if (t->miss.stale != NULL) {
+        t->log.tag = TAG_TCP_REFRESH_MODIFIED;
+    }
+    if (!reply_allowed(t, o) || not_modified(t, o))
+        return;
+    make_head(t, o, fill_length(&t->reader), t->waiter);
+    t->state = TX_RELAY;
+    transaction_relay(t);
+}
+
+/* A stored response after all. */
+static void answer_from(struct transaction *t, struct object *stored, enum log_tag tag, const char *reason)
+{
+    struct object *o = object_ref(stored);
+
+    t->log.tag = tag;
+    t->log.reason = reason;
+    if (reply_allowed(t, o) && !not_modified(t, o))
+        transaction_object(t, o, tag, reason);
+    object_unref(&o);
+}
+
+static void revalidated(struct transaction *t)
+{
+    struct object *o;
+
+    if (t->waiter && !answers_waiter(t)) {
+        transaction_fetch_alone(t);
+        return;
+    }
+    o = object_ref(fill_object(&t->reader));
+    /* What it learned of the server stays for the log of the owner. */
+    transaction_leave_fill(t, true);
+    if (t->waiter)
+        answer_from(t, o, TAG_TCP_CF_HIT, "shared a validation under way");
+    else
+        answer_from(t, o, TAG_TCP_REFRESH_UNMODIFIED, "validated");
+    object_unref(&o);
+}
+
+static void fetch_failed(struct transaction *t)
+{
+    int detail = 0, error = fill_error(&t->reader, &detail);
+    enum error_id id = error > 0 && error < ERROR_PAGE_N ? (enum error_id)error : ERR_READ_ERROR;
+
+    if (t->log.aborted) {
+        transaction_client_is_gone(t);
+        return;
+    }
+    if (id == ERR_ACCESS_DENIED) {
+        transaction_error(t, id, 403, 0, "its address is denied by http_access", TAG_TCP_DENIED, t->log.access_line);
+        return;
+    }
+    if (stale_will_do(t->miss.stale, &t->request->cc, t->settings, worker_mono(t->pw->worker))) {
+        transaction_leave_fill(t, false);
+        answer_from(t, t->miss.stale, TAG_TCP_REFRESH_FAIL_OLD, "stale: the origin can't be reached");
+        return;
+    }
+    transaction_error(t, id, t->miss.stale != NULL ? 504 : 0, detail, NULL,
+                      t->miss.stale != NULL ? TAG_TCP_REFRESH_FAIL_ERR : t->miss.tag, NULL);
+}
+
+void transaction_progress(struct transaction *t)
+{
+    if (t->state != TX_HEAD || t->client == NULL)
+        return;
+    switch (fill_state(&t->reader)) {
+    case FILL_WAIT_HEAD: return;
+    case FILL_RELEASED: transaction_fetch_alone(t); return;
+    case FILL_REVALIDATED: revalidated(t); return;
+    case FILL_FAILED:
+        if (fill_object(&t->reader) == NULL) {
+            fetch_failed(t);
+            return;
+        }
+        begin_reply(t);
+        return;
+    case FILL_BODY:
+    case FILL_DONE: begin_reply(t); return;
+    }
+}

@@ -1,0 +1,67 @@
+/* proxy/transaction_private.h: what the files of a transaction share. transaction.c: its life and where its answer comes
+ * from; transaction_answer.c: which answer, and its head; transaction_relay.c: interim responses and the body. */
+#pragma once
+#include "cache/object.h"
+#include "net/resolve.h"
+#include "proxy/error_page.h"
+#include "proxy/fetch.h"
+#include "proxy/transaction.h"
+#include "proxy/transaction_owner.h"
+
+enum tx_state { TX_ADMIT, TX_MISS, TX_OBJECT, TX_TUNNEL, TX_HEAD, TX_RELAY };
+
+struct transaction {
+    struct client_conn *client;
+    struct proxy_worker *pw;
+    struct settings *settings;
+    struct request *request;
+    enum tx_state state;
+    bool begun;
+    struct mail *mail; /* how fills knock */
+    struct miss miss;
+    bool waiter; /* on somebody else's fetch */
+    struct fill_reader reader;
+    struct fetch *fetch;   /* ours; NULL: over or none */
+    struct object *object; /* delivered from the store; a reference */
+    struct body_cursor cursor;
+    struct resolve_query query;
+    struct log_entry log;
+    /* relay */
+    struct strbuf pre; /* head, chunk framing: goes before the next run of body bytes */
+    size_t pre_at;
+    uint64_t run; /* body bytes that may follow pre */
+    bool chunked, any_chunk, last_sent, no_body, close_delimited;
+    bool continue_sent;
+};
+
+/* --- transaction.c. All but leave_fill end t. */
+
+/* Goes off from the start that was set. May end t. */
+void transaction_begin(struct transaction *t);
+/* The answer is complete. */
+void transaction_finish(struct transaction *t);
+/* The answer can't be completed: the client must see that. why: static text for the log. */
+void transaction_cut(struct transaction *t, const char *why);
+/* So the connection says. */
+void transaction_client_is_gone(struct transaction *t);
+/* An error page instead of an answer. status 0: the page's own. line: the access rule that decided, or NULL. */
+void transaction_error(struct transaction *t, enum error_id id, int status, int sys_errno, const char *detail,
+                       enum log_tag tag, const char *line);
+/* Lets go of the fill, and of its fetch if it is ours. complete: the client got all it wanted. */
+void transaction_leave_fill(struct transaction *t, bool complete);
+/* Let go by a fill that wasn't for us, or can't be: fetch for ourselves, whatever others do. */
+void transaction_fetch_alone(struct transaction *t);
+
+/* --- transaction_answer.c */
+
+/* The fill has news: answers if there is something to answer with. May end t. */
+void transaction_progress(struct transaction *t);
+
+/* --- transaction_relay.c */
+
+/* Sends what there is and the client takes. May end t. */
+void transaction_relay(struct transaction *t);
+/* Interim responses that the socket didn't take yet go into the batch, in front of the answer. */
+void transaction_interims_first(struct transaction *t);
+/* Sends interim responses while no answer is there; what the socket doesn't take goes with the answer. */
+void transaction_send_interims(struct transaction *t);
