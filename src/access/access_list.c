@@ -167,3 +167,9 @@ void access_list_print(const struct access_list *l, const char *directive, struc
         sb_char(out, '\n');
     }
 }
+
+void access_list_print_acls(const struct access_list *l, struct strbuf *out)
+{
+    for (size_t w = 0; l->n_lines > 0 && w < l->lines[0].n; w++)
+        sb_printf(out, " %s%s", l->lines[0].words[w].is_negated ? "!" : "", l->lines[0].words[w].acl->name);
+}

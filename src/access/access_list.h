@@ -29,3 +29,5 @@ bool access_always_allows(const struct access_list *l);
 struct strbuf;
 /* One "NAME allow|deny words" line each; lines after the first start with a blank, as Squid's mgr:config does. */
 void access_list_print(const struct access_list *l, const char *directive, struct strbuf *out);
+/* The ACLs of a list that has one line, " [!]name" each: for directives whose lines have conditions. */
+void access_list_print_acls(const struct access_list *l, struct strbuf *out);

@@ -93,9 +93,9 @@ extern const struct directive_kind kind_size, kind_signed_size, kind_duration, k
     kind_nameservers, kind_quoted_values;
 /* kind_access.c */
 extern const struct directive_kind kind_acl, kind_access, kind_cachemgr;
-/* kind_port.c, kind_peer.c, kind_refresh.c, kind_log.c, kind_upgrade.c */
+/* kind_port.c, kind_peer.c, kind_refresh.c, kind_log.c, kind_upgrade.c, kind_reply_limit.c */
 extern const struct directive_kind kind_port, kind_peer, kind_peer_access, kind_refresh, kind_access_log,
-    kind_logformat, kind_upgrade;
+    kind_logformat, kind_upgrade, kind_reply_limit;
 
 /* Adds `allow|deny acl...` from word `first` on to a list; implied: a word put before them, or NULL (kind_access.c). */
 void access_add_words(struct reading *r, struct access_list *list, const struct line *l, size_t first,

@@ -177,6 +177,12 @@ const struct directive directives_working[] = {
       .meaning = "How many bytes of chunk extensions a message may have in all.", .high = 16 * MB },
     { "request_body_max_size", &kind_size, AT(request_body_max_size), "0 KB",
       .meaning = "Larger request bodies are refused (413). 0: no limit." },
+    { "reply_body_max_size", &kind_reply_limit, AT(reply_limits), NULL,
+      .meaning = "reply_body_max_size none|size [[!]acl...]\n"
+                 "Longer response bodies are refused (403), or cut off where the length wasn't known before. The first "
+                 "line whose\n"
+                 "ACLs all hold counts.",
+      .flags = REPEATS },
     { "client_request_buffer_max_size", &kind_size, AT(client_request_buffer_max_size), "512 KB",
       .meaning = "How much of a request is held while it can't be forwarded.", .high = 1024 * MB },
     /* connections */
@@ -208,7 +214,8 @@ const struct directive directives_working[] = {
     { "request_start_timeout", &kind_duration, AT(request_start_timeout), "5 minutes",
       .meaning = "How long a new connection may wait before its first byte." },
     { "expect_continue_timeout", &kind_duration, AT(expect_continue_timeout), "500",
-      .meaning = "Milliseconds an origin has for its 100 (Continue); then a client that waits for one gets it from here.",
+      .meaning =
+          "Milliseconds an origin has for its 100 (Continue); then a client that waits for one gets it from here.",
       .flags = UNIT_MS },
     { "client_idle_pconn_timeout", &kind_duration, AT(client_idle_pconn_timeout), "2 minutes",
       .meaning = "How long a client's connection may rest between requests.", .aliases = "persistent_request_timeout" },
@@ -219,7 +226,11 @@ const struct directive directives_working[] = {
     { "shutdown_lifetime", &kind_duration, AT(shutdown_lifetime), "30 seconds",
       .meaning = "How long a stop waits for what is in progress." },
     { "max_filedescriptors", &kind_count64, AT(max_filedescriptors), "0",
-      .meaning = "How many files and connections may be open. 0: as the system says.", .aliases = "max_filedesc" },
+      .meaning =
+          "How many files and connections may be open. 0: as the system says. A quarter of them, at most 1000, is kept "
+          "for\n"
+          "connections to servers: when clients have all others, resting connections are closed and new ones wait.",
+      .aliases = "max_filedesc" },
     /* names on the network */
     { "dns_nameservers", &kind_nameservers, AT(nameservers), NULL,
       .meaning = "dns_nameservers address...\n"

@@ -210,16 +210,8 @@ static void print_access_log(const struct settings *s, const struct directive *d
             sb_printf(out, " logformat=%s", log->format_name);
         if (log->on_error_die)
             sb_str(out, " on-error=die");
-        if (log->acl != NULL) {
-            struct strbuf list = { 0 };
-            const char *words;
-
-            /* The list is one line, "X allow acl...": its ACLs are what the directive had. */
-            access_list_print(log->acl, "X", &list);
-            if (list.p != NULL && (words = strstr(list.p, " allow ")) != NULL)
-                sb_printf(out, " %.*s", (int)strcspn(words + 7, "\n"), words + 7);
-            sb_free(&list);
-        }
+        if (log->acl != NULL)
+            access_list_print_acls(log->acl, out);
         sb_char(out, '\n');
     }
 }

@@ -25,6 +25,10 @@ static void free_lists(struct settings *s)
         free(s->upgrades[i].protocol);
         access_list_free(&s->upgrades[i].access);
     }
+    for (size_t i = 0; i < s->n_reply_limits; i++) {
+        free(s->reply_limits[i].where);
+        access_list_free(&s->reply_limits[i].when);
+    }
     for (size_t i = 0; i < s->n_refresh; i++) {
         free(s->refresh[i].pattern);
         regex_set_free(&s->refresh[i].regex);
@@ -38,6 +42,7 @@ static void free_lists(struct settings *s)
     free(s->ports);
     free(s->peers);
     free(s->upgrades);
+    free(s->reply_limits);
     free(s->refresh);
     free(s->cachemgr);
     free(s->nameservers);

@@ -58,6 +58,12 @@ struct upgrade_setting {        /* http_upgrade_request_protocols */
     struct access_list *access; /* never NULL */
 };
 
+struct reply_limit {          /* reply_body_max_size */
+    int64_t max;              /* bytes; -1: none */
+    char *where;              /* FILE:LINE */
+    struct access_list *when; /* NULL: always */
+};
+
 struct cachemgr_setting { /* cachemgr_passwd */
     char *password;       /* "none", "disable" or the word */
     char **actions;
@@ -90,6 +96,7 @@ struct settings {
     ARRAY_OF(struct logformat_setting, logformats);
     ARRAY_OF(struct cachemgr_setting, cachemgr);
     ARRAY_OF(struct upgrade_setting, upgrades);
+    ARRAY_OF(struct reply_limit, reply_limits);
     ARRAY_OF(struct addr, nameservers);
 
     struct access_list *http_access, *http_reply_access, *cache, *store_miss, *send_hit, *always_direct, *never_direct;

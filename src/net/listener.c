@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/log.h"
+#include "net/descriptors.h"
 
 #define BACKLOG 4096
 /* So many at a time, then the connections already there get their turn; the rest fires again (level-triggered). */
@@ -44,14 +47,16 @@ fail:;
     return -1;
 }
 
+static const struct timeval pause_time = { .tv_usec = PAUSE_US };
+
 /* Once a minute for the whole process: every listener of every worker runs dry at the same time. */
-static void complain(int64_t now, int error)
+static void complain(int64_t now, const char *why)
 {
     static _Atomic int64_t last = -COMPLAIN_US;
     int64_t before = atomic_load_explicit(&last, memory_order_relaxed);
 
     if (now - before >= COMPLAIN_US && atomic_compare_exchange_strong(&last, &before, now))
-        log_line(LOG_ERROR, "WARNING: cannot accept connections, pausing: %s", strerror(error));
+        log_line(LOG_ERROR, "WARNING: cannot accept connections, pausing: %s", why);
 }
 
 static void on_resume(evutil_socket_t fd, short what, void *arg)
@@ -60,18 +65,33 @@ static void on_resume(evutil_socket_t fd, short what, void *arg)
 
     (void)fd, (void)what;
     worker_turn(l->worker);
+    if (descriptors_short_now()) {
+        if (l->short_of_descriptors != NULL)
+            l->short_of_descriptors(l);
+        event_add(&l->resume, &pause_time);
+        return;
+    }
     l->paused = false;
     event_add(&l->event, NULL);
 }
 
-static void pause_accepting(struct listener *l, int error)
+static void pause_accepting(struct listener *l, const char *why)
 {
-    const struct timeval after = { .tv_usec = PAUSE_US };
-
-    complain(worker_mono(l->worker), error);
+    complain(worker_mono(l->worker), why);
     l->paused = true;
     event_del(&l->event);
-    event_add(&l->resume, &after);
+    event_add(&l->resume, &pause_time);
+}
+
+/* The reserve is broken into: by this connection, which is still served. */
+static void pause_for_reserve(struct listener *l)
+{
+    struct descriptor_limits d = descriptors_limits();
+    char why[128];
+
+    snprintf(why, sizeof why, "max_filedescriptors: of %d descriptors all but the %d kept for servers are in use",
+             d.most, d.reserve);
+    pause_accepting(l, why);
 }
 
 /* Errors of the one connection that was waiting: it is gone from the queue, the next one may be well. Linux hands the
@@ -107,6 +127,7 @@ static void on_connection(evutil_socket_t fd, short what, void *arg)
         struct sockaddr_storage sa;
         socklen_t len = sizeof sa;
         struct addr peer;
+        bool last;
         int conn = accept4(fd, (struct sockaddr *)&sa, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
         if (conn < 0) {
@@ -114,11 +135,16 @@ static void on_connection(evutil_socket_t fd, short what, void *arg)
                 return;
             if (error_of_one_connection(errno))
                 continue;
-            pause_accepting(l, errno);
+            pause_accepting(l, strerror(errno));
             return;
         }
+        last = descriptors_short(conn);
         peer = addr_from_sockaddr((const struct sockaddr *)&sa);
         l->accepted(l, conn, &peer);
+        if (last && l->fd == fd && !l->paused) {
+            pause_for_reserve(l);
+            return;
+        }
     }
 }
 
@@ -134,7 +160,7 @@ void listener_start(struct listener *l, struct worker *w, int fd,
     event_assign(&l->event, w->base, fd, EV_READ | EV_PERSIST, on_connection, l);
     event_assign(&l->resume, w->base, -1, 0, on_resume, l);
     if (event_add(&l->event, NULL) != 0)
-        pause_accepting(l, errno);
+        pause_accepting(l, strerror(errno));
 }
 
 void listener_stop(struct listener *l)

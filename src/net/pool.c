@@ -91,6 +91,12 @@ static void drop_oldest(struct pool *p)
     close(idle_remove(CONTAINER_OF(p->all.next, struct idle, all)));
 }
 
+void pool_clear(struct pool *p)
+{
+    while (p->n > 0)
+        drop_oldest(p);
+}
+
 void pool_free(struct pool **holder)
 {
     struct pool *p = *holder;
@@ -98,8 +104,7 @@ void pool_free(struct pool **holder)
     *holder = NULL;
     if (p == NULL)
         return;
-    while (p->n > 0)
-        drop_oldest(p);
+    pool_clear(p);
     list_remove(&p->tick.node);
     free(p->buckets);
     free(p);

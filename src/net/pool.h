@@ -16,4 +16,6 @@ void pool_free(struct pool **holder);
 void pool_put(struct pool *p, struct span name, int fd, const struct addr *peer, int64_t idle_us);
 /* The most recently used living one for name (unregistered, the caller's), or -1. */
 int pool_get(struct pool *p, struct span name, struct addr *peer);
+/* Closes all: their descriptors are needed elsewhere. */
+void pool_clear(struct pool *p);
 size_t pool_idle(const struct pool *p);

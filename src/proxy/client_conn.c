@@ -15,6 +15,7 @@
 #define KEPT_FIRST 4096       /* bytes; grows to what a head may take */
 #define LINGER_MAX (1u << 20) /* bytes thrown away before an ill-timed close */
 #define LINGER_US (2 * US_PER_S)
+#define REST_US US_PER_S
 
 static void client_conn_run(struct client_conn *c, unsigned what);
 
@@ -547,6 +548,12 @@ void client_conn_sweep(struct client_conn *c, int64_t mono)
     case CLIENT_BUSY: transaction_sweep(c->tx, mono); break;
     case CLIENT_TUNNEL: tunnel_sweep(c->tunnel, mono); break;
     }
+}
+
+bool client_conn_rests(const struct client_conn *c, int64_t mono)
+{
+    return c->state == CLIENT_READ_HEAD && c->had_request && c->kept_len == 0 && !out_queue_waits(&c->out) &&
+           mono - c->stamp > REST_US;
 }
 
 void client_conn_kill(struct client_conn *c)

@@ -84,6 +84,8 @@ void client_conn_error(struct client_conn *c, const struct error_answer *a);
 
 /* Called by the worker's tick. */
 void client_conn_sweep(struct client_conn *c, int64_t mono);
+/* Between two requests for a second or longer: nothing is lost when it is closed. */
+bool client_conn_rests(const struct client_conn *c, int64_t mono);
 /* The process ends: whatever it is doing. */
 void client_conn_kill(struct client_conn *c);
 /* Draining began, or its port went: an idle one goes. */

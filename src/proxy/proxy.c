@@ -15,6 +15,8 @@
 
 /* Idle connections to servers that one worker keeps. */
 #define POOL_MAX 1024
+/* Resting clients that are closed in one go when descriptors are short. */
+#define SPARED_AT_ONCE 64
 
 /* One listening socket on one worker. Lives as long as the socket is in the configuration. */
 struct port_listener {
@@ -58,6 +60,26 @@ static void accepted(struct listener *l, int fd, const struct addr *peer)
     client_conn_new(pl->pw, pl->port, fd, peer);
 }
 
+/* Connections that rest between requests give way to clients that wait to be let in. */
+static void spare_descriptors(struct listener *l)
+{
+    struct proxy_worker *pw = CONTAINER_OF(l, struct port_listener, listener)->pw;
+    struct list_node *n, *following;
+    unsigned closed = 0;
+
+    pool_clear(pw->pool);
+    LIST_EACH (n, following, &pw->clients) {
+        struct client_conn *c = CONTAINER_OF(n, struct client_conn, node);
+
+        if (closed == SPARED_AT_ONCE)
+            break;
+        if (client_conn_rests(c, worker_mono(pw->worker))) {
+            client_conn_kill(c);
+            closed++;
+        }
+    }
+}
+
 static struct port_listener *find_listener(struct proxy_worker *pw, int fd)
 {
     for (size_t i = 0; i < pw->n_listeners; i++)
@@ -91,6 +113,7 @@ static void set_listeners(struct proxy_worker *pw, const int *fds)
             l = xcalloc(1, sizeof *l);
             l->pw = pw;
             listener_start(&l->listener, pw->worker, fd, accepted);
+            l->listener.short_of_descriptors = spare_descriptors;
         } else {
             for (size_t k = 0; k < pw->n_listeners; k++)
                 if (pw->listeners[k] == l)

@@ -6,6 +6,7 @@
 #include "hdrs/field_date.h"
 #include "proxy/account.h"
 #include "proxy/reply.h"
+#include "proxy/reply_rules.h"
 #include "proxy/request_access.h"
 #include "proxy/transaction.h"
 #include "proxy/upgrade.h"
@@ -226,16 +227,21 @@ static void serve_only_if_cached(struct client_conn *c, const struct request *r)
     client_conn_error(c, &a);
 }
 
-static bool reply_denied(struct client_conn *c, const struct request *r, const struct object *o, const char **line)
+/* What is stored may not go to this client. */
+static bool stored_denied(struct client_conn *c, const struct request *r, const struct object *o)
 {
-    const struct access_list *l = c->pw->settings->http_reply_access;
-    struct access_verdict v;
+    struct reply_ruling ruling;
+    struct error_answer a = { .tag = TAG_TCP_DENIED_REPLY, .r = r };
 
-    if (access_always_allows(l))
+    if (reply_rules_none(c->pw->settings) ||
+        reply_rules_allow(c->pw->settings, r, o->status, object_length(o), &ruling))
         return false;
-    v = request_access_reply(l, r, o->status);
-    *line = v.where;
-    return v.answer != ACCESS_ALLOWED;
+    a.id = ruling.error;
+    a.status = ruling.status;
+    a.detail = ruling.detail;
+    a.access_line = ruling.access_line;
+    client_conn_error(c, &a);
+    return true;
 }
 
 /* GET and HEAD from what is stored. */
@@ -251,19 +257,10 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
         m.shared = false; /* somebody else's answer would be a hit too */
         m.reason = "denied by send_hit";
     } else if (o != NULL) {
-        const char *denied_by;
-
         switch (reuse_of(o, &r->cc, r->ignore_cc, worker_mono(pw->worker), &m.reason)) {
         case REUSE_FRESH:
         case REUSE_STALE_OK:
-            if (reply_denied(c, r, o, &denied_by)) {
-                struct error_answer a = { .id = ERR_ACCESS_DENIED,
-                                          .tag = TAG_TCP_DENIED_REPLY,
-                                          .r = r,
-                                          .access_line = denied_by,
-                                          .detail = "denied by http_reply_access" };
-
-                client_conn_error(c, &a);
+            if (stored_denied(c, r, o)) {
                 if (tx != NULL) {
                     (void)client_conn_flush(c);
                     transaction_drop(tx);

@@ -35,6 +35,7 @@ struct transaction *transaction_new(struct client_conn *c, const struct request 
     assert(c->tx == NULL);
     t->client = c;
     t->pw = c->pw;
+    t->body_left = UINT64_MAX;
     t->settings = settings_ref(c->pw->settings);
     t->request = request_keep(r);
     t->mail = mail_new(c->pw->worker, deliver_mail, t);

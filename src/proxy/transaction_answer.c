@@ -3,20 +3,21 @@
 #include "base/clock.h"
 #include "cache/validate.h"
 #include "proxy/reply.h"
-#include "proxy/request_access.h"
+#include "proxy/reply_rules.h"
 #include "proxy/stale.h"
 
-static bool reply_allowed(struct transaction *t, const struct object *o)
+static bool reply_allowed(struct transaction *t, const struct object *o, uint64_t length)
 {
-    struct access_verdict v;
+    struct reply_ruling ruling;
 
-    if (access_always_allows(t->settings->http_reply_access))
+    if (reply_rules_none(t->settings))
         return true;
-    v = request_access_reply(t->settings->http_reply_access, t->request, o->status);
-    if (v.answer == ACCESS_ALLOWED)
+    if (reply_rules_allow(t->settings, t->request, o->status, length, &ruling)) {
+        t->body_left = ruling.body_max;
         return true;
+    }
     transaction_leave_fill(t, false);
-    transaction_error(t, ERR_ACCESS_DENIED, 0, 0, "denied by http_reply_access", TAG_TCP_DENIED_REPLY, v.where);
+    transaction_error(t, ruling.error, ruling.status, 0, ruling.detail, TAG_TCP_DENIED_REPLY, ruling.access_line);
     return false;
 }
 
@@ -118,7 +119,7 @@ static void begin_reply(struct transaction *t)
     } else if (t->miss.stale != NULL) {
         t->log.tag = TAG_TCP_REFRESH_MODIFIED;
     }
-    if (!reply_allowed(t, o) || not_modified(t, o))
+    if (!reply_allowed(t, o, fill_length(&t->reader)) || not_modified(t, o))
         return;
     make_head(t, o, fill_length(&t->reader), t->waiter);
     t->state = TX_RELAY;
@@ -132,7 +133,7 @@ static void answer_from(struct transaction *t, struct object *stored, enum log_t
 
     t->log.tag = tag;
     t->log.reason = reason;
-    if (reply_allowed(t, o) && !not_modified(t, o))
+    if (reply_allowed(t, o, object_length(o)) && !not_modified(t, o))
         transaction_object(t, o, tag, reason);
     object_unref(&o);
 }

@@ -29,7 +29,8 @@ struct transaction {
     /* relay */
     struct strbuf pre; /* head, chunk framing: goes before the next run of body bytes */
     size_t pre_at;
-    uint64_t run; /* body bytes that may follow pre */
+    uint64_t body_left; /* bytes of body that reply_body_max_size still lets through */
+    uint64_t run;       /* body bytes that may follow pre */
     bool chunked, any_chunk, last_sent, no_body, close_delimited;
     bool continue_sent;
 };

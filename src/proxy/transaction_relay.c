@@ -103,6 +103,7 @@ static enum body_end body_end(struct transaction *t)
 static void begin_run(struct transaction *t, uint64_t here)
 {
     t->run = here;
+    t->body_left -= here;
     if (t->chunked) {
         char *at = sb_reserve(&t->pre, CHUNK_HEAD_MAX + 2);
 
@@ -128,8 +129,14 @@ static bool relay_some(struct transaction *t)
     for (size_t i = 0; i < k; i++)
         here += v[1 + i].iov_len;
     if (t->run == 0) {
+        if (here > 0 && t->body_left == 0) {
+            transaction_cut(t, "cut: longer than reply_body_max_size");
+            return false;
+        }
         if (here > 0) {
-            begin_run(t, here < CHUNK_MAX ? here : CHUNK_MAX);
+            uint64_t most = t->body_left < CHUNK_MAX ? t->body_left : CHUNK_MAX;
+
+            begin_run(t, here < most ? here : most);
         } else {
             enum body_end end = body_end(t);
 

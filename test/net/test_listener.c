@@ -181,7 +181,12 @@ static int runs_dry_and_recovers(void)
     poll(NULL, 0, 200);
     if (counter_get(here.worker->counters, SELECT_LOOPS) - loops > 20)
         return 4;
-    close(fds[0]);
+    close(fds[--n]); /* one of the reserve: not for clients */
+    poll(NULL, 0, 200);
+    if (here.n != 0)
+        return 7;
+    while (--n > 0)
+        close(fds[n]);
     if (!gate_passed(&here.accepted))
         return 5;
     rewind(log);
@@ -189,6 +194,49 @@ static int runs_dry_and_recovers(void)
     while (fgets(line, sizeof line, log) != NULL)
         n += strstr(line, "cannot accept") != NULL;
     return n == 1 ? 0 : 6;
+}
+
+/* The same with the reserve: a connection that breaks into it is the last one taken in. */
+static int keeps_the_reserve(void)
+{
+    struct addr at;
+    struct rlimit limit = { 40, 40 };
+    int fds[64], n = 0;
+
+    begin("127.0.0.1", &at);
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return 1;
+    call(here.worker, stop, NULL);
+    for (int i = 0; i < 2; i++)
+        if (dialled(&at, 0) < 0)
+            return 2;
+    while ((fds[n] = dup(0)) < 30)
+        n++;
+    call(here.worker, start, NULL);
+    if (!gate_passed(&here.accepted))
+        return 3;
+    do
+        call(here.worker, look, NULL);
+    while (!here.paused);
+    poll(NULL, 0, 200);
+    if (here.n != 1 || here.last < 30)
+        return 4;
+    while (n >= 0)
+        close(fds[n--]);
+    return gate_passed(&here.accepted) ? 0 : 5;
+}
+
+static void a_part_is_kept_for_others_than_clients(void **state)
+{
+    pid_t child;
+    int status = -1;
+
+    (void)state;
+    if ((child = fork()) == 0)
+        _exit(keeps_the_reserve());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void without_descriptors_it_pauses(void **state)
@@ -207,8 +255,9 @@ static void without_descriptors_it_pauses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        /* First: it forks, so no other thread may ever have been. */
+        /* First: they fork, so no other thread may ever have been. */
         cmocka_unit_test(without_descriptors_it_pauses),
+        cmocka_unit_test(a_part_is_kept_for_others_than_clients),
         cmocka_unit_test(what_is_accepted_is_ready_for_use),
         cmocka_unit_test(any_ipv6_takes_ipv4_under_its_own_name),
         cmocka_unit_test(a_queue_longer_than_a_batch_is_emptied),
