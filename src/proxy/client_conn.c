@@ -12,7 +12,8 @@
 #include "proxy/transaction.h"
 #include "proxy/tunnel.h"
 
-#define KEPT_FIRST 4096       /* bytes; grows to what a head may take */
+#define KEPT_LEAST 256        /* bytes; grows to what a head may take: a client with half a head costs little more */
+#define HELPING 4096          /* bytes read at a time behind those */
 #define LINGER_MAX (1u << 20) /* bytes thrown away before an ill-timed close */
 #define LINGER_US (2 * US_PER_S)
 #define REST_US US_PER_S
@@ -95,7 +96,7 @@ static char *kept_room(struct client_conn *c, size_t n)
         c->kept_at = 0;
     }
     if (c->kept_capacity - c->kept_len < n) {
-        size_t want = c->kept_capacity ? c->kept_capacity : KEPT_FIRST;
+        size_t want = c->kept_capacity ? c->kept_capacity : KEPT_LEAST;
 
         while (want - c->kept_len < n)
             want *= 2;
@@ -270,8 +271,7 @@ static bool read_heads(struct client_conn *c)
                 end_of_requests(c);
             return c->eof;
         }
-        got = kept ? receive(c, kept_room(c, KEPT_FIRST), KEPT_FIRST, true)
-                   : receive(c, w->scratch, WORKER_SCRATCH, true);
+        got = receive(c, w->scratch, kept ? HELPING : WORKER_SCRATCH, true);
         if (got == STREAM_ERROR) {
             if (!c->had_request || kept)
                 log_unfinished(c, 0);
@@ -281,7 +281,7 @@ static bool read_heads(struct client_conn *c)
         if (got <= 0)
             return got == 0;
         if (kept)
-            c->kept_len += (uint32_t)got;
+            keep(c, w->scratch, (size_t)got);
         p = kept ? c->kept + c->kept_at : w->scratch;
         n = kept ? c->kept_len : (size_t)got;
     }

@@ -78,3 +78,42 @@ def test_hot_objects_survive_a_flood(make_proxy, origin):
             c.get(f'{cold.url}?{n}')
             c.get(f'{hot.url}?{n % 40}')
     assert hot.count <= 60, f'{hot.count} fetches for 40 objects'
+
+
+@pytest.mark.skipif(is_sanitized(), reason='a sanitizer has memory of its own')
+def test_half_a_head_costs_little(make_proxy):
+    """U08: what the kernel has of a slow client is not multiplied here. targets.md: 2 KiB each."""
+    p = make_proxy('workers 1')
+    half = b'GET http://origin.test/ HTTP/1.1\r\nHost: origin.test\r\nX: ' + b'x' * 200
+
+    def more(n):
+        clients = []
+        for _ in range(n):
+            clients.append(p.connect())
+            clients[-1].send(half)
+        for c in clients:
+            c.wait_read()
+        return clients
+
+    first = more(50)
+    before = p.rss()
+    many = more(400)
+    cost = (p.rss() - before) * 1024 / 400
+    for c in first + many:
+        c.close()
+    assert cost < 2048, f'{cost:.0f} bytes for each'
+
+
+def test_hits_go_on_beside_slow_clients(make_proxy, origin):
+    p = make_proxy('workers 1')
+    page = origin.page(ok(b'x', FRESH))
+    p.get(page.url)
+    slow = [p.connect() for _ in range(400)]
+    with p.connect() as c:
+        for turn in range(8):
+            for s in slow:
+                s.send(b'GET http'[turn:turn + 1])
+            assert c.get(page.url).body == b'x'
+    assert all(s.is_open() for s in slow)
+    for s in slow:
+        s.close()
