@@ -21,6 +21,12 @@ void sb_span(struct strbuf *b, struct span s);
 void sb_printf(struct strbuf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void sb_vprintf(struct strbuf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 
+/* The bytes from `at` (at most len) on. */
+static inline struct span sb_from(const struct strbuf *b, size_t at)
+{
+    return at < b->len ? (struct span){ b->p + at, b->len - at } : (struct span){ NULL, 0 };
+}
+
 static inline struct span sb_view(const struct strbuf *b)
 {
     return (struct span){ b->p, b->len };

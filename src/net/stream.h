@@ -4,7 +4,9 @@
  * After `ready` says readable (writable), keep receiving (sending) until it blocks; nothing is said again before that.
  * Threads: its worker only. */
 #pragma once
+#include <stdint.h>
 #include <sys/uio.h>
+#include "base/span.h"
 #include "net/addr.h"
 #include "net/worker.h"
 
@@ -30,6 +32,11 @@ bool stream_is_open(const struct stream *s);
 /* > 0 bytes; 0: the peer ended its side; STREAM_AGAIN: nothing now; STREAM_ERROR: errno says. */
 enum { STREAM_AGAIN = -1, STREAM_ERROR = -2 };
 ssize_t stream_recv(struct stream *s, void *buf, size_t n);
+/* A piece for stream_send(), which only reads it. */
+static inline struct iovec stream_piece(struct span s)
+{
+    return (struct iovec){ (void *)(uintptr_t)s.p, s.len };
+}
 /* > 0 bytes taken; STREAM_AGAIN; STREAM_ERROR. more: further bytes follow at once (MSG_MORE). */
 ssize_t stream_send(struct stream *s, const struct iovec *v, size_t n, bool more);
 /* Looks without taking: > 0 bytes wait; 0: the peer ended its side; STREAM_AGAIN; STREAM_ERROR: it is gone. */

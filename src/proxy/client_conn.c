@@ -433,14 +433,15 @@ void client_conn_error(struct client_conn *c, const struct error_answer *a)
     struct proxy_worker *pw = c->pw;
     const struct settings *s = pw->settings;
     struct strbuf head = { 0 }, body = { 0 };
-    bool head_only = a->r != NULL && a->r->method == METHOD_HEAD;
+    struct span method = a->r ? head_piece(a->r->head, a->r->head->method_name) : a->method;
+    bool head_only = span_eq(method, SPAN("HEAD")); /* also of a request that wasn't understood */
     struct error_context ctx = {
         .id = a->id,
         .status = a->status,
         .sys_errno = a->sys_errno,
         .detail = a->detail,
         .url = a->r ? request_log_url(a->r) : a->url,
-        .method = a->r ? head_piece(a->r->head, a->r->head->method_name) : a->method,
+        .method = method,
         .host = span_str(s->visible_hostname),
         .cache_mgr = span_str(s->cache_mgr),
         .hide_version = s->httpd_suppress_version_string,

@@ -24,7 +24,7 @@ static bool take_body(struct fetch *f, bool *more)
 bool fetch_pump_out(struct fetch *f)
 {
     for (;;) {
-        struct iovec v = { f->out.p + f->out_at, f->out.len - f->out_at };
+        struct iovec v = stream_piece(sb_from(&f->out, f->out_at));
         bool more;
         ssize_t n;
 

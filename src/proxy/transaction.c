@@ -305,7 +305,7 @@ void transaction_upgraded(struct transaction *t, int fd, struct strbuf *first)
     struct client_conn *c = t->client;
     struct strbuf bytes = { 0 };
 
-    sb_add(&bytes, t->pre.p + t->pre_at, t->pre.len - t->pre_at);
+    sb_span(&bytes, sb_from(&t->pre, t->pre_at));
     sb_span(&bytes, sb_view(first));
     sb_free(first);
     t->fetch = NULL;

@@ -28,7 +28,7 @@ void transaction_interims_first(struct transaction *t)
 /* Sends what waits in pre while no answer is there; what the socket doesn't take goes with the answer. */
 void transaction_send_interims(struct transaction *t)
 {
-    struct iovec v = { t->pre.p + t->pre_at, t->pre.len - t->pre_at };
+    struct iovec v = stream_piece(sb_from(&t->pre, t->pre_at));
     ssize_t n;
 
     if (v.iov_len == 0 || out_queue_waits(&t->client->out))
@@ -153,7 +153,7 @@ static bool relay_some(struct transaction *t)
             }
         }
     }
-    v[0] = (struct iovec){ t->pre.p + t->pre_at, t->pre.len - t->pre_at };
+    v[0] = stream_piece(sb_from(&t->pre, t->pre_at));
     want = v[0].iov_len;
     for (; n <= k && want - v[0].iov_len < t->run; n++) {
         uint64_t room = t->run - (want - v[0].iov_len);

@@ -115,7 +115,7 @@ static enum flow_result flush_flow(struct flow *f, struct stream *to, bool *bloc
 {
     *blocked = false;
     while (f->at < f->waits.len) {
-        struct iovec v = { f->waits.p + f->at, f->waits.len - f->at };
+        struct iovec v = stream_piece(sb_from(&f->waits, f->at));
         ssize_t n = stream_send(to, &v, 1, false);
 
         if (n == STREAM_AGAIN) {

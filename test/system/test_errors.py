@@ -247,3 +247,13 @@ def test_dst_acl_and_a_name_that_changes(make_proxy, name_server, origin):
     for url in ('http://good.test/', 'http://127.0.0.1/', 'http://[::1]/', 'http://six.test/'):
         assert error_of(p.get(url)) == (403, 'ERR_ACCESS_DENIED')
         assert p.codes(url) == ['TCP_DENIED/403']
+
+
+@pytest.mark.parametrize('bad', ['Host: a\xcfb', 'X y: z', 'Content-Length: 1\r\nContent-Length: 2'])
+def test_an_error_for_head_has_no_body(proxy, bad):
+    """Not for one that isn't understood, either."""
+    with proxy.connect() as c:
+        c.send(f'HEAD http://origin.test/ HTTP/1.1\r\n{bad}\r\n\r\n'.encode('latin-1'))
+        r = c.response('HEAD')
+        assert r.status == 400 and int(r.get('Content-Length')) > 0
+        assert c.is_closed()
