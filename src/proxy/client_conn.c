@@ -1,4 +1,4 @@
-#include "proxy/client_conn.h"
+#include "proxy/client_conn_private.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -12,8 +12,7 @@
 #include "proxy/transaction.h"
 #include "proxy/tunnel.h"
 
-#define KEPT_LEAST 256        /* bytes; grows to what a head may take: a client with half a head costs little more */
-#define HELPING 4096          /* bytes read at a time behind those */
+#define HELPING 4096          /* bytes read at a time behind kept ones */
 #define LINGER_MAX (1u << 20) /* bytes thrown away before an ill-timed close */
 #define LINGER_US (2 * US_PER_S)
 #define REST_US US_PER_S
@@ -72,97 +71,6 @@ static void client_free(struct client_conn *c)
     atomic_fetch_sub_explicit(&pw->n_clients, 1, memory_order_relaxed);
     count(counters_of(pw), CLIENT_CONNECTIONS_CLOSED, 1);
     proxy_worker_client_done(pw);
-}
-
-/* --- bytes in --------------------------------------------------------------------------------------------------- */
-
-struct span client_conn_kept(const struct client_conn *c)
-{
-    return span_of(c->kept ? c->kept + c->kept_at : NULL, c->kept_len);
-}
-
-void client_conn_drop_kept(struct client_conn *c)
-{
-    free(c->kept);
-    c->kept = NULL;
-    c->kept_at = c->kept_len = c->kept_capacity = 0;
-}
-
-/* Room for n bytes behind the kept ones. */
-static char *kept_room(struct client_conn *c, size_t n)
-{
-    if (c->kept_at > 0) {
-        memmove(c->kept, c->kept + c->kept_at, c->kept_len);
-        c->kept_at = 0;
-    }
-    if (c->kept_capacity - c->kept_len < n) {
-        size_t want = c->kept_capacity ? c->kept_capacity : KEPT_LEAST;
-
-        while (want - c->kept_len < n)
-            want *= 2;
-        /* The slack is promised to the parser (serve_heads). */
-        c->kept = xrealloc(c->kept, want + PARSE_SLACK);
-        c->kept_capacity = (uint32_t)want;
-    }
-    return c->kept + c->kept_len;
-}
-
-static void keep(struct client_conn *c, const char *p, size_t n)
-{
-    if (n == 0)
-        return;
-    memcpy(kept_room(c, n), p, n);
-    c->kept_len += (uint32_t)n;
-}
-
-/* One recv. Takes note of what it says about the socket. sparing: a short read is taken for an emptied socket, so that
- * a request costs one recv. Edge-triggered, news will be announced; but an end that was announced together with these
- * bytes will not be again, and a reset comes without saying so (libevent): where a connection can hang on it, read on
- * until it blocks. */
-static ssize_t receive(struct client_conn *c, char *buf, size_t size, bool sparing)
-{
-    ssize_t n = stream_recv(&c->stream, buf, size);
-
-    if (n > 0) {
-        c->stamp = worker_mono(c->pw->worker);
-        if (sparing && (size_t)n < size && !c->ended)
-            c->readable = false;
-    } else {
-        c->readable = false;
-        if (n == 0)
-            c->eof = true;
-    }
-    return n;
-}
-
-ssize_t client_conn_recv(struct client_conn *c, char *buf, size_t n)
-{
-    if (c->kept_len > 0) {
-        size_t k = n < c->kept_len ? n : c->kept_len;
-
-        memcpy(buf, c->kept + c->kept_at, k);
-        c->kept_at += (uint32_t)k;
-        c->kept_len -= (uint32_t)k;
-        if (c->kept_len == 0)
-            client_conn_drop_kept(c);
-        return (ssize_t)k;
-    }
-    if (c->eof)
-        return 0;
-    if (!c->readable)
-        return STREAM_AGAIN;
-    return receive(c, buf, n, false);
-}
-
-void client_conn_unread(struct client_conn *c, const char *p, size_t n)
-{
-    if (c->kept_len > 0) { /* they were kept ones: step back */
-        assert(c->kept_at >= n);
-        c->kept_at -= (uint32_t)n;
-        c->kept_len += (uint32_t)n;
-        return;
-    }
-    keep(c, p, n);
 }
 
 /* --- request heads ---------------------------------------------------------------------------------------------- */
@@ -271,7 +179,7 @@ static bool read_heads(struct client_conn *c)
                 end_of_requests(c);
             return c->eof;
         }
-        got = receive(c, w->scratch, kept ? HELPING : WORKER_SCRATCH, true);
+        got = client_conn_receive(c, w->scratch, kept ? HELPING : WORKER_SCRATCH, true);
         if (got == STREAM_ERROR) {
             if (!c->had_request || kept)
                 log_unfinished(c, 0);
@@ -281,7 +189,7 @@ static bool read_heads(struct client_conn *c)
         if (got <= 0)
             return got == 0;
         if (kept)
-            keep(c, w->scratch, (size_t)got);
+            client_conn_keep(c, w->scratch, (size_t)got);
         p = kept ? c->kept + c->kept_at : w->scratch;
         n = kept ? c->kept_len : (size_t)got;
     }
@@ -292,7 +200,7 @@ static bool read_heads(struct client_conn *c)
         if (c->kept_len == 0)
             client_conn_drop_kept(c);
     } else {
-        keep(c, p + used, n - used);
+        client_conn_keep(c, p + used, n - used);
     }
     /* Half a head: nothing we send will show that its sender is gone, so the spared recv is made up for. */
     if (c->head_began != 0)
@@ -426,73 +334,6 @@ void client_conn_abort(struct client_conn *c, bool reset)
     c->dead = true;
     if (!c->in_run)
         client_conn_run(c, 0);
-}
-
-void client_conn_error(struct client_conn *c, const struct error_answer *a)
-{
-    struct proxy_worker *pw = c->pw;
-    const struct settings *s = pw->settings;
-    struct strbuf head = { 0 }, body = { 0 };
-    struct span method = a->r ? head_piece(a->r->head, a->r->head->method_name) : a->method;
-    bool head_only = span_eq(method, SPAN("HEAD")); /* also of a request that wasn't understood */
-    struct error_context ctx = {
-        .id = a->id,
-        .status = a->status,
-        .sys_errno = a->sys_errno,
-        .detail = a->detail,
-        .url = a->r ? request_log_url(a->r) : a->url,
-        .method = method,
-        .host = span_str(s->visible_hostname),
-        .cache_mgr = span_str(s->cache_mgr),
-        .hide_version = s->httpd_suppress_version_string,
-        .access_line = a->access_line,
-        .request = a->r ? a->r->head : NULL,
-        .now = worker_wall(pw->worker) / US_PER_S,
-        .head_only = head_only,
-    };
-    struct log_entry e;
-    const char *mime;
-    int status;
-
-    /* A body that nobody will read ends the connection; so do the bytes behind a refused CONNECT, which are the
-     * tunnel's and no requests (J21). */
-    if (a->close || a->r == NULL || !a->r->keep_alive || a->r->method == METHOD_CONNECT ||
-        (a->r->framing.kind != FRAMING_NONE && !(a->r->framing.kind == FRAMING_LENGTH && a->r->framing.length == 0)))
-        c->close_after = true;
-    if (pw->draining)
-        c->close_after = true;
-    mime = error_page_make(&ctx, &head, &body, &status);
-    {
-        struct reply_tail tail = {
-            .age = -1,
-            .close = c->close_after,
-            .minor_version = a->r == NULL || a->r->minor_version,
-        };
-        char *at = sb_reserve(&head, REPLY_TAIL_MAX);
-
-        head.len += reply_tail(pw, &tail, at);
-    }
-    log_entry_from_request(&e, a->r);
-    e.head_out = head.len;
-    if (!head_only)
-        sb_add(&head, body.p, body.len);
-    sb_free(&body);
-    e.client = c->peer;
-    e.local = c->local;
-    e.method = ctx.method;
-    e.url = ctx.url;
-    e.tag = a->tag;
-    e.status = status;
-    e.bytes_out = head.len;
-    e.hier = a->hier;
-    e.server = a->server;
-    e.mime = span_str(mime);
-    e.error_name = error_page_name(a->id);
-    e.error_detail = a->sys_errno;
-    e.reason = a->detail;
-    e.access_line = a->access_line;
-    account(pw, &e, a->r);
-    out_add_owned(&pw->out, head.p, head.len);
 }
 
 /* --- waits ------------------------------------------------------------------------------------------------------ */

@@ -1,0 +1,14 @@
+/* proxy/client_conn_private.h: what the files of a client's connection share. client_conn.c: its life; client_bytes.c: bytes
+ * in; client_error.c: error pages; client_proxied.c: the PROXY protocol. */
+#pragma once
+#include "proxy/client_conn.h"
+
+/* --- client_bytes.c */
+
+/* One recv. Takes note of what it says about the socket. sparing: a short read is taken for an emptied socket, so that
+ * a request costs one recv. Edge-triggered, news will be announced; but an end that was announced together with these
+ * bytes will not be again, and a reset comes without saying so (libevent): where a connection can hang on it, read on
+ * until it blocks. */
+ssize_t client_conn_receive(struct client_conn *c, char *buf, size_t size, bool sparing);
+/* Copies bytes that can't be used yet behind the kept ones. */
+void client_conn_keep(struct client_conn *c, const char *p, size_t n);

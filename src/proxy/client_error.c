@@ -1,0 +1,72 @@
+#include "proxy/client_conn_private.h"
+
+#include "base/clock.h"
+#include "proxy/account.h"
+#include "proxy/reply.h"
+
+void client_conn_error(struct client_conn *c, const struct error_answer *a)
+{
+    struct proxy_worker *pw = c->pw;
+    const struct settings *s = pw->settings;
+    struct strbuf head = { 0 }, body = { 0 };
+    struct span method = a->r ? head_piece(a->r->head, a->r->head->method_name) : a->method;
+    bool head_only = span_eq(method, SPAN("HEAD")); /* also of a request that wasn't understood */
+    struct error_context ctx = {
+        .id = a->id,
+        .status = a->status,
+        .sys_errno = a->sys_errno,
+        .detail = a->detail,
+        .url = a->r ? request_log_url(a->r) : a->url,
+        .method = method,
+        .host = span_str(s->visible_hostname),
+        .cache_mgr = span_str(s->cache_mgr),
+        .hide_version = s->httpd_suppress_version_string,
+        .access_line = a->access_line,
+        .request = a->r ? a->r->head : NULL,
+        .now = worker_wall(pw->worker) / US_PER_S,
+        .head_only = head_only,
+    };
+    struct log_entry e;
+    const char *mime;
+    int status;
+
+    /* A body that nobody will read ends the connection; so do the bytes behind a refused CONNECT, which are the
+     * tunnel's and no requests (J21). */
+    if (a->close || a->r == NULL || !a->r->keep_alive || a->r->method == METHOD_CONNECT ||
+        (a->r->framing.kind != FRAMING_NONE && !(a->r->framing.kind == FRAMING_LENGTH && a->r->framing.length == 0)))
+        c->close_after = true;
+    if (pw->draining)
+        c->close_after = true;
+    mime = error_page_make(&ctx, &head, &body, &status);
+    {
+        struct reply_tail tail = {
+            .age = -1,
+            .close = c->close_after,
+            .minor_version = a->r == NULL || a->r->minor_version,
+        };
+        char *at = sb_reserve(&head, REPLY_TAIL_MAX);
+
+        head.len += reply_tail(pw, &tail, at);
+    }
+    log_entry_from_request(&e, a->r);
+    e.head_out = head.len;
+    if (!head_only)
+        sb_add(&head, body.p, body.len);
+    sb_free(&body);
+    e.client = c->peer;
+    e.local = c->local;
+    e.method = ctx.method;
+    e.url = ctx.url;
+    e.tag = a->tag;
+    e.status = status;
+    e.bytes_out = head.len;
+    e.hier = a->hier;
+    e.server = a->server;
+    e.mime = span_str(mime);
+    e.error_name = error_page_name(a->id);
+    e.error_detail = a->sys_errno;
+    e.reason = a->detail;
+    e.access_line = a->access_line;
+    account(pw, &e, a->r);
+    out_add_owned(&pw->out, head.p, head.len);
+}
