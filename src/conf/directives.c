@@ -28,14 +28,32 @@ const struct directive directives_working[] = {
       .meaning = "http_reply_access allow|deny [!]acl...\n"
                  "Which responses are passed on. Without any line all are.",
       .flags = REPEATS | ALLOWS },
+    { "proxy_protocol_access", &kind_access, AT(proxy_protocol_access), NULL,
+      .meaning = "proxy_protocol_access allow|deny [!]acl...\n"
+                 "Who may connect to an http_port with require-proxy-header, by the connection's own address. Without "
+                 "any line nobody.",
+      .flags = REPEATS },
+    { "follow_x_forwarded_for", &kind_access, AT(follow_x_forwarded_for), NULL,
+      .meaning =
+          "follow_x_forwarded_for allow|deny [!]acl...\n"
+          "Which proxies in front of this one are believed when they say in X-Forwarded-For for whom they ask. The "
+          "field\n"
+          "is read from its end, for as long as src matches an address that is believed. Without any line nobody is.",
+      .flags = REPEATS },
+    { "acl_uses_indirect_client", &kind_switch, AT(acl_uses_indirect_client), "on",
+      .meaning = "With follow_x_forwarded_for: access lists see the client it finds." },
+    { "log_uses_indirect_client", &kind_switch, AT(log_uses_indirect_client), "on",
+      .meaning = "With follow_x_forwarded_for: logs show the client it finds." },
     /* listening */
     { "http_port", &kind_port, AT(ports), NULL,
       .meaning = "http_port [address:]port [accel] [defaultsite=host[:port]] [no-vhost] [vport[=n]] [allow-direct] "
                  "[ignore-cc]\n"
-                 "          [name=word] [tcpkeepalive[=idle,interval,timeout]]\n"
+                 "          [name=word] [tcpkeepalive[=idle,interval,timeout]] [require-proxy-header]\n"
                  "Where clients connect; without an address on every one. accel makes it a reverse proxy: the site is "
                  "taken from\n"
-                 "Host, or is defaultsite. Several lines make several ports.",
+                 "Host, or is defaultsite. require-proxy-header: connections begin with a PROXY header (version 1 or "
+                 "2) of a load\n"
+                 "balancer; see proxy_protocol_access. Several lines make several ports.",
       .flags = REPEATS },
     /* peers */
     { "cache_peer", &kind_peer, AT(peers), NULL,

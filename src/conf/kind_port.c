@@ -7,9 +7,23 @@
 #include "conf/value.h"
 
 static const char *const option_words[] = {
-    "accel",           "defaultsite=",     "vhost",     "no-vhost",     "vport",         "vport=",
-    "name=",           "allow-direct",     "ignore-cc", "tcpkeepalive", "tcpkeepalive=", "disable-pmtu-discovery=",
-    "connection-auth", "connection-auth=", "protocol=", NULL,
+    "accel",
+    "defaultsite=",
+    "vhost",
+    "no-vhost",
+    "vport",
+    "vport=",
+    "name=",
+    "allow-direct",
+    "ignore-cc",
+    "tcpkeepalive",
+    "tcpkeepalive=",
+    "disable-pmtu-discovery=",
+    "connection-auth",
+    "connection-auth=",
+    "protocol=",
+    "require-proxy-header",
+    NULL,
 };
 
 /* What would change who may connect, or what is looked at on the way. */
@@ -30,7 +44,6 @@ static const struct {
     { "key=", "TLS to clients is not supported yet" },
     { "cipher=", "TLS to clients is not supported yet" },
     { "clientca=", "TLS to clients is not supported yet" },
-    { "require-proxy-header", "the PROXY protocol is not supported yet" },
     { "act-as-origin", "it is not supported yet" },
 };
 
@@ -148,6 +161,8 @@ static bool read_known_option(struct port_reading *in, const struct word *w)
     } else if (span_eq(w->text, SPAN("ignore-cc"))) {
         p->ignore_cc = true;
         in->accel_only = w;
+    } else if (span_eq(w->text, SPAN("require-proxy-header"))) {
+        p->require_proxy = true;
     } else if (option_is(w->text, "name", &value) && value.len > 0) {
         free(p->name);
         p->name = xspandup(value);
@@ -224,6 +239,8 @@ static void print_port(const struct settings *s, const struct directive *d, stru
             sb_str(out, " allow-direct");
         if (p->ignore_cc)
             sb_str(out, " ignore-cc");
+        if (p->require_proxy)
+            sb_str(out, " require-proxy-header");
         if (p->tcp_keepalive)
             sb_printf(out, " tcpkeepalive=%d,%d,%d", p->keepalive_idle, p->keepalive_interval, p->keepalive_timeout);
         sb_char(out, '\n');

@@ -14,7 +14,7 @@
 struct port_setting { /* http_port */
     struct addr at;
     char *name; /* name=, or the address as written */
-    bool accel, vhost, ignore_cc, allow_direct;
+    bool accel, vhost, ignore_cc, allow_direct, require_proxy;
     char *defaultsite; /* NULL: none */
     int vport;         /* vport=N; 0: none */
     bool tcp_keepalive;
@@ -99,7 +99,8 @@ struct settings {
     ARRAY_OF(struct reply_limit, reply_limits);
     ARRAY_OF(struct addr, nameservers);
 
-    struct access_list *http_access, *http_reply_access, *cache, *store_miss, *send_hit, *always_direct, *never_direct;
+    struct access_list *http_access, *http_reply_access, *cache, *store_miss, *send_hit, *always_direct, *never_direct,
+        *proxy_protocol_access, *follow_x_forwarded_for;
 
     /* process */
     int workers;        /* 0: one per online CPU */
@@ -124,6 +125,7 @@ struct settings {
     int64_t read_ahead_gap;
 
     /* protocol */
+    bool acl_uses_indirect_client, log_uses_indirect_client;
     bool via, strip_query_terms, httpd_suppress_version_string, log_mime_hdrs, relaxed_header_parser;
     enum forwarded_for forwarded_for;
     uint64_t request_header_max_size, reply_header_max_size;

@@ -9,7 +9,7 @@ void log_entry_from_request(struct log_entry *e, const struct request *r)
         return;
     e->start_wall = r->start_wall;
     e->start_mono = r->start_mono;
-    e->client = r->client;
+    e->client = *request_log_client(r);
     e->local = r->local;
     e->method = head_piece(r->head, r->head->method_name);
     e->url = request_log_url(r);

@@ -38,6 +38,19 @@ static void client_ready(struct stream *s, unsigned what)
     client_conn_run(c, what);
 }
 
+static void log_unfinished(struct client_conn *c, int status)
+{
+    struct log_entry e;
+
+    log_entry_from_request(&e, NULL);
+    e.client = c->peer;
+    e.local = c->local;
+    e.url = SPAN("error:transaction-end-before-headers");
+    e.bytes_in = c->kept_len;
+    e.status = status;
+    account(c->pw, &e, NULL);
+}
+
 void client_conn_new(struct proxy_worker *pw, int port, int fd, const struct addr *peer)
 {
     struct client_conn *c = xcalloc(1, sizeof *c);
@@ -53,6 +66,13 @@ void client_conn_new(struct proxy_worker *pw, int port, int fd, const struct add
     atomic_fetch_add_explicit(&pw->n_clients, 1, memory_order_relaxed);
     count(counters_of(pw), CLIENT_CONNECTIONS, 1);
     stream_open(&c->stream, pw->worker, fd, client_ready);
+    if (client_conn_port(c)->require_proxy) {
+        c->state = CLIENT_PROXY_HEADER;
+        if (!client_conn_may_be_proxied(c)) {
+            log_unfinished(c, 0);
+            c->dead = true;
+        }
+    }
     /* The request is often here already: no need to go round the loop for it. */
     c->readable = true;
     client_conn_run(c, STREAM_READABLE);
@@ -74,19 +94,6 @@ static void client_free(struct client_conn *c)
 }
 
 /* --- request heads ---------------------------------------------------------------------------------------------- */
-
-static void log_unfinished(struct client_conn *c, int status)
-{
-    struct log_entry e;
-
-    log_entry_from_request(&e, NULL);
-    e.client = c->peer;
-    e.local = c->local;
-    e.url = SPAN("error:transaction-end-before-headers");
-    e.bytes_in = c->kept_len;
-    e.status = status;
-    account(c->pw, &e, NULL);
-}
 
 /* The peer has ended its side and there is no whole request left. */
 static void end_of_requests(struct client_conn *c)
@@ -255,6 +262,17 @@ static void linger(struct client_conn *c)
         c->dead = true;
 }
 
+/* False: nothing more can be done before an event. */
+static bool proxy_header(struct client_conn *c)
+{
+    switch (client_conn_read_proxied(c)) {
+    case CLIENT_PROXIED_WAIT: return c->readable;
+    case CLIENT_PROXIED_DONE: c->state = CLIENT_READ_HEAD; return true;
+    case CLIENT_PROXIED_REFUSED: log_unfinished(c, 0); c->dead = true;
+    }
+    return true;
+}
+
 static void client_conn_run(struct client_conn *c, unsigned what)
 {
     bool going = true;
@@ -271,6 +289,7 @@ static void client_conn_run(struct client_conn *c, unsigned what)
                 break; /* no reading while answers wait: back-pressure */
         }
         switch (c->state) {
+        case CLIENT_PROXY_HEADER: going = proxy_header(c); break;
         case CLIENT_READ_HEAD:
             going = !c->close_after && read_heads(c);
             if (c->dead || !client_conn_flush(c) || out_queue_waits(&c->out))
@@ -374,6 +393,10 @@ void client_conn_sweep(struct client_conn *c, int64_t mono)
         return;
     }
     switch (c->state) {
+    case CLIENT_PROXY_HEADER:
+        if (mono - c->opened > s->request_start_timeout)
+            give_up(c, true);
+        break;
     case CLIENT_READ_HEAD:
         if (c->head_began != 0) {
             /* Absolute, from the first byte: a byte now and then doesn't prolong it (slowloris, U08). */
@@ -406,6 +429,10 @@ void client_conn_kill(struct client_conn *c)
 
 void client_conn_drain(struct client_conn *c)
 {
+    if (c->state == CLIENT_PROXY_HEADER) {
+        client_conn_kill(c);
+        return;
+    }
     /* A head that is arriving through a port that stays is still answered. */
     if (c->port >= 0 && c->kept_len > 0)
         return;

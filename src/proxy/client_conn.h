@@ -1,7 +1,8 @@
 /* proxy/client_conn.h: a client's connection: reads request heads, has each answered, in order.
  *
- *       .----------------- next request -----------------.
- *       v                                                |
+ *  (PROXY_HEADER: a port with require-proxy-header)
+ *       |
+ *       v----------------- next request -----------------.
  *   READ_HEAD --hit, error, page: in the batch ----------+
  *       |`------ everything else ---> BUSY (transaction) +
  *       |`------ CONNECT -----------> BUSY --> TUNNEL
@@ -15,7 +16,7 @@
 #include "proxy/request.h"
 #include "proxy/worker_state.h"
 
-enum client_state { CLIENT_READ_HEAD, CLIENT_BUSY, CLIENT_TUNNEL, CLIENT_LINGER };
+enum client_state { CLIENT_PROXY_HEADER, CLIENT_READ_HEAD, CLIENT_BUSY, CLIENT_TUNNEL, CLIENT_LINGER };
 
 struct transaction;
 struct tunnel;

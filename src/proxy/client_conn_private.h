@@ -12,3 +12,11 @@
 ssize_t client_conn_receive(struct client_conn *c, char *buf, size_t size, bool sparing);
 /* Copies bytes that can't be used yet behind the kept ones. */
 void client_conn_keep(struct client_conn *c, const char *p, size_t n);
+
+/* --- client_proxied.c */
+
+/* proxy_protocol_access about the connection's own address. False: close it; cache.log says why. */
+bool client_conn_may_be_proxied(struct client_conn *c);
+/* Reads on in the PROXY header. DONE: peer and local are those it named, what follows it is kept. REFUSED: close. */
+enum client_proxied { CLIENT_PROXIED_WAIT, CLIENT_PROXIED_DONE, CLIENT_PROXIED_REFUSED };
+enum client_proxied client_conn_read_proxied(struct client_conn *c);

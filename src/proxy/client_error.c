@@ -53,8 +53,10 @@ void client_conn_error(struct client_conn *c, const struct error_answer *a)
     if (!head_only)
         sb_add(&head, body.p, body.len);
     sb_free(&body);
-    e.client = c->peer;
-    e.local = c->local;
+    if (a->r == NULL) {
+        e.client = c->peer;
+        e.local = c->local;
+    }
     e.method = ctx.method;
     e.url = ctx.url;
     e.tag = a->tag;

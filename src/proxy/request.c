@@ -248,6 +248,8 @@ bool request_from_head(struct request *r, const struct head *h, const struct req
     r->keep_alive = false;
     r->minor_version = h->minor_version != 0;
     r->client = o->client;
+    r->indirect.family = 0;
+    r->acl_indirect = r->log_indirect = false;
     r->local = o->local;
     r->port_name = span_str(o->port->name);
     r->accel = o->port->accel;
@@ -358,7 +360,7 @@ void request_unref(struct request **holder)
 void request_facts(const struct request *r, struct access_facts *f)
 {
     *f = (struct access_facts){
-        .client = r->client,
+        .client = *request_acl_client(r),
         .local = r->local,
         .port_name = r->port_name,
         .method = r->method,
@@ -373,6 +375,16 @@ void request_facts(const struct request *r, struct access_facts *f)
         .is_manager = r->is_manager,
         .request = r->head,
     };
+}
+
+const struct addr *request_acl_client(const struct request *r)
+{
+    return r->acl_indirect ? &r->indirect : &r->client;
+}
+
+const struct addr *request_log_client(const struct request *r)
+{
+    return r->log_indirect ? &r->indirect : &r->client;
 }
 
 struct span request_log_url(const struct request *r)

@@ -26,9 +26,11 @@ struct request {
     bool stops_here;                 /* TRACE or OPTIONS with Max-Forwards: 0: ours to answer */
     bool keep_alive;                 /* the client's wish and the framing's permission */
     bool minor_version;              /* HTTP/1.1 */
-    struct addr client, local;
+    struct addr client, local;       /* of the connection */
+    struct addr indirect; /* the client that X-Forwarded-For names; family 0: none asked for (indirect_client.h) */
     struct span port_name;
-    bool accel; /* came through an accelerator port */
+    bool acl_indirect, log_indirect; /* where indirect counts */
+    bool accel;                      /* came through an accelerator port */
     bool ignore_cc;
     int64_t start_mono, start_wall; /* microseconds: head complete */
     uint64_t bytes_in;              /* of the head */
@@ -59,5 +61,8 @@ void request_unref(struct request **holder);
 
 /* For access lists; spans are the request's. */
 void request_facts(const struct request *r, struct access_facts *f);
+/* Who asks: for access lists (acl_uses_indirect_client), and for the log (log_uses_indirect_client). */
+const struct addr *request_acl_client(const struct request *r);
+const struct addr *request_log_client(const struct request *r);
 /* What access.log's %ru shows: the canonical URL, or host:port for CONNECT. */
 struct span request_log_url(const struct request *r);

@@ -5,6 +5,7 @@
 #include "cache/validate.h"
 #include "hdrs/field_date.h"
 #include "proxy/account.h"
+#include "proxy/indirect_client.h"
 #include "proxy/reply.h"
 #include "proxy/reply_rules.h"
 #include "proxy/request_access.h"
@@ -354,6 +355,11 @@ void serve_request(struct client_conn *c, const struct head *h)
             a.url = SPAN("error:invalid-request");
         client_conn_error(c, &a);
         return;
+    }
+    if (!access_list_is_empty(pw->settings->follow_x_forwarded_for)) {
+        r.indirect = indirect_client(&r, pw->settings->follow_x_forwarded_for);
+        r.acl_indirect = pw->settings->acl_uses_indirect_client;
+        r.log_indirect = pw->settings->log_uses_indirect_client;
     }
     v = request_access(pw->settings->http_access, &r);
     if (v.answer == ACCESS_NEED_DST) {

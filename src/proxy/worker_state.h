@@ -38,7 +38,8 @@ struct proxy_worker {
     char via_line[320];
     size_t via_line_len;
     uint64_t sequence;              /* lines logged: account.c */
-    unsigned round_robin; /* peer_select.c */
+    unsigned round_robin;           /* peer_select.c */
+    int64_t proxied_complaint;      /* client_proxied.c: monotonic; 0: never */
 };
 
 /* A client's connection is gone from pw->clients, or lingers: it has had its answers. */
