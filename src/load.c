@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "base/log.h"
+#include "proxy/error_page.h"
 #include "proxy/logformat.h"
 
 #define DEFAULT_FILE LOLIGO_SYSCONFDIR "/squid.conf"
@@ -11,6 +12,7 @@ static const struct conf_hooks hooks = {
     .logformat_compile = logformat_compile,
     .logformat_free = logformat_free,
     .logformat_builtin = logformat_builtin,
+    .error_page_is_known = error_page_is_known,
 };
 
 bool load_is_embedded(const struct options *o)

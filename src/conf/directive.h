@@ -89,17 +89,20 @@ char *place_text(struct place at);
 
 /* kind.c */
 extern const struct directive_kind kind_size, kind_signed_size, kind_duration, kind_count, kind_count64, kind_percent,
-    kind_switch, kind_tristate, kind_string, kind_eviction, kind_forwarded_for, kind_relaxed, kind_debug_options,
-    kind_nameservers, kind_quoted_values;
+    kind_switch, kind_tristate, kind_string, kind_text, kind_eviction, kind_forwarded_for, kind_relaxed,
+    kind_debug_options, kind_nameservers, kind_quoted_values;
 /* kind_access.c */
 extern const struct directive_kind kind_acl, kind_access, kind_cachemgr;
-/* kind_port.c, kind_peer.c, kind_refresh.c, kind_log.c, kind_upgrade.c, kind_reply_limit.c */
+/* kind_port.c, kind_peer.c, kind_refresh.c, kind_log.c, kind_upgrade.c, kind_reply_limit.c, kind_error_page.c */
 extern const struct directive_kind kind_port, kind_peer, kind_peer_access, kind_refresh, kind_access_log,
-    kind_logformat, kind_upgrade, kind_reply_limit;
+    kind_logformat, kind_upgrade, kind_reply_limit, kind_deny_info;
 
 /* Adds `allow|deny acl...` from word `first` on to a list; implied: a word put before them, or NULL (kind_access.c). */
 void access_add_words(struct reading *r, struct access_list *list, const struct line *l, size_t first,
                       const char *implied);
+
+/* Once all is read: the files of error_directory, deny_info and err_page_stylesheet (kind_error_page.c). */
+void error_pages_load(struct reading *r);
 
 /* A port in decimal, 1-65535. */
 bool port_number(struct span text, uint16_t *out);

@@ -167,6 +167,25 @@ const struct directive directives_working[] = {
     { "visible_hostname", &kind_string, AT(visible_hostname), NULL,
       .meaning = "This proxy's name in Via and on error pages; by default the host's." },
     { "cache_mgr", &kind_string, AT(cache_mgr), "webmaster", .meaning = "Whom error pages name for questions." },
+    { "error_directory", &kind_string, AT(error_directory), NULL,
+      .meaning = "A directory of error pages (files ERR_*) that replace the built-in ones for people at browsers. "
+                 "%codes in them are\n"
+                 "Squid's. Programs that ask for JSON or plain text get the built-in forms.",
+      .flags = NONE_IS_NULL },
+    { "deny_info", &kind_deny_info, AT(deny_infos), NULL,
+      .meaning =
+          "deny_info [status:]page|url|TCP_RESET acl...\n"
+          "What a denied request gets, by the last ACL of the line that denied it: a page (of error_directory, a "
+          "path,\n"
+          "or built in), a redirection to a URL that may have %codes (302 unless a status is given), or a reset.",
+      .flags = REPEATS },
+    { "err_page_stylesheet", &kind_string, AT(err_page_stylesheet), NULL,
+      .meaning = "A file of CSS for error pages: %l in those of error_directory, added to the built-in ones.",
+      .flags = NONE_IS_NULL },
+    { "err_html_text", &kind_text, AT(err_html_text), NULL,
+      .meaning = "HTML that %L stands for in pages of error_directory.", .flags = RAW },
+    { "email_err_data", &kind_switch, AT(email_err_data), "on",
+      .meaning = "%W in pages of error_directory, for mailto: links, says what happened." },
     { "httpd_suppress_version_string", &kind_switch, AT(httpd_suppress_version_string), "off",
       .meaning = "Leaves the version out of what clients see." },
     { "cachemgr_passwd", &kind_cachemgr, AT(cachemgr), NULL,

@@ -297,6 +297,17 @@ static void print_string(const struct settings *s, const struct directive *d, st
         sb_printf(out, "%s %s\n", d->name, text != NULL ? text : "none");
 }
 
+/* The rest of the line as written. */
+static void parse_text(struct reading *r, const struct directive *d, const struct line *l)
+{
+    char **at = field(r, d);
+
+    if (!words_between(r, l, 1, SIZE_MAX))
+        return;
+    free(*at);
+    *at = xspandup(line_rest(l, 1));
+}
+
 static const char *const eviction_words[] = { "s3fifo", "lru", "heap", NULL };
 static const char *const heap_words[] = { "GDSF", "LFUDA", "LRU", NULL };
 
@@ -439,6 +450,7 @@ const struct directive_kind kind_percent = { parse_percent, print_int };
 const struct directive_kind kind_switch = { parse_switch, print_switch };
 const struct directive_kind kind_tristate = { parse_tristate, print_tristate };
 const struct directive_kind kind_string = { parse_string, print_string };
+const struct directive_kind kind_text = { parse_text, print_string };
 const struct directive_kind kind_eviction = { parse_eviction, print_eviction };
 const struct directive_kind kind_forwarded_for = { parse_forwarded_for, print_forwarded_for };
 const struct directive_kind kind_relaxed = { parse_relaxed, print_switch };

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include "conf/directive.h"
+#include "conf/page_template.h"
 
 struct settings *settings_ref(struct settings *s)
 {
@@ -29,6 +30,16 @@ static void free_lists(struct settings *s)
         free(s->reply_limits[i].where);
         access_list_free(&s->reply_limits[i].when);
     }
+    for (size_t i = 0; i < s->n_error_pages; i++) {
+        free(s->error_pages[i].name);
+        page_template_free(&s->error_pages[i].page);
+    }
+    for (size_t i = 0; i < s->n_deny_infos; i++) {
+        free(s->deny_infos[i].name);
+        free(s->deny_infos[i].written);
+        free(s->deny_infos[i].where);
+        page_template_free(&s->deny_infos[i].page);
+    }
     for (size_t i = 0; i < s->n_refresh; i++) {
         free(s->refresh[i].pattern);
         regex_set_free(&s->refresh[i].regex);
@@ -43,6 +54,9 @@ static void free_lists(struct settings *s)
     free(s->peers);
     free(s->upgrades);
     free(s->reply_limits);
+    free(s->error_pages);
+    free(s->deny_infos);
+    free(s->stylesheet);
     free(s->refresh);
     free(s->cachemgr);
     free(s->nameservers);
@@ -72,7 +86,7 @@ static void free_rows(struct settings *s)
     for (const struct directive *d = directives_working; d->name != NULL; d++) {
         void *at = (char *)s + d->at;
 
-        if (d->kind == &kind_string)
+        if (d->kind == &kind_string || d->kind == &kind_text)
             free(*(char **)at);
         else if (d->kind == &kind_access)
             access_list_free(at);

@@ -64,6 +64,22 @@ struct reply_limit {          /* reply_body_max_size */
     struct access_list *when; /* NULL: always */
 };
 
+struct page_template;
+struct error_page_setting { /* a file of error_directory, or one that deny_info names */
+    char *name;             /* "ERR_ACCESS_DENIED" */
+    struct page_template *page;
+};
+
+enum deny_kind { DENY_PAGE, DENY_REDIRECT, DENY_RESET };
+struct deny_info {
+    const struct acl *acl; /* the last one of the access line that denied */
+    enum deny_kind kind;
+    int status;                 /* 0: the page's own */
+    char *name;                 /* DENY_PAGE: built in, or of error_pages */
+    struct page_template *page; /* DENY_REDIRECT: the address */
+    char *written, *where;      /* as in the file; FILE:LINE */
+};
+
 struct cachemgr_setting { /* cachemgr_passwd */
     char *password;       /* "none", "disable" or the word */
     char **actions;
@@ -97,6 +113,8 @@ struct settings {
     ARRAY_OF(struct cachemgr_setting, cachemgr);
     ARRAY_OF(struct upgrade_setting, upgrades);
     ARRAY_OF(struct reply_limit, reply_limits);
+    ARRAY_OF(struct error_page_setting, error_pages);
+    ARRAY_OF(struct deny_info, deny_infos);
     ARRAY_OF(struct addr, nameservers);
 
     struct access_list *http_access, *http_reply_access, *cache, *store_miss, *send_hit, *always_direct, *never_direct,
@@ -110,6 +128,10 @@ struct settings {
     char *effective_user, *effective_group; /* group NULL: the user's */
     char *visible_hostname;                 /* never NULL: the host's name when not set */
     char *cache_mgr;                        /* who to write to */
+    char *error_directory;                  /* NULL: none */
+    char *err_page_stylesheet, *stylesheet; /* its path and its text; NULL: none */
+    char *err_html_text;                    /* HTML; NULL: none */
+    bool email_err_data;
     int64_t shutdown_lifetime;
     int logfile_rotate;
     int debug_level;
@@ -157,7 +179,14 @@ struct conf_hooks {
     void (*logformat_free)(void *format);
     /* The spec of a built-in format; NULL: there is none of that name. */
     const char *(*logformat_builtin)(struct span name);
+    /* Is there a built-in error page of that name? */
+    bool (*error_page_is_known)(struct span name);
 };
+
+/* What deny_info says of a refusal whose line ended with this ACL. NULL: nothing. */
+const struct deny_info *settings_deny_info(const struct settings *s, const struct acl *last);
+/* The operator's page of this name. NULL: none. */
+const struct page_template *settings_error_page(const struct settings *s, const char *name);
 
 /* Where problems go. */
 struct conf_report {

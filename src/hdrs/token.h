@@ -32,6 +32,12 @@ const char *token_name(enum token t);
 /* OR of enum token_policy; 0 for TOKEN_OTHER. */
 unsigned token_policy(enum token t);
 
+/* Credentials: what must not come back to a script or stand on a page (RFC 9110 section 9.3.8). */
+static inline bool token_is_secret(enum token t)
+{
+    return t == TOKEN_AUTHORIZATION || t == TOKEN_PROXY_AUTHORIZATION || t == TOKEN_COOKIE;
+}
+
 /* Methods are case-sensitive (RFC 9110 section 9.1). */
 enum http_method {
     METHOD_OTHER = 0,

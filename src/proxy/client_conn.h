@@ -77,6 +77,7 @@ struct error_answer {
     const struct request *r;
     struct span method, url; /* without r */
     const char *access_line;
+    const struct deny_info *deny; /* what an access list's refusal leads to (settings_deny_info()); NULL: the page */
     enum hier_code hier;
     struct addr server;
     bool close;

@@ -4,6 +4,20 @@
 #include "proxy/account.h"
 #include "proxy/reply.h"
 
+/* deny_info TCP_RESET: no answer at all. */
+static void reset_instead(struct client_conn *c, const struct error_answer *a)
+{
+    struct log_entry e;
+
+    c->reset = c->close_after = true;
+    log_entry_from_request(&e, a->r);
+    e.tag = a->tag;
+    e.reason = a->detail;
+    e.access_line = a->access_line;
+    e.error_name = "TCP_RESET";
+    account(c->pw, &e, a->r);
+}
+
 void client_conn_error(struct client_conn *c, const struct error_answer *a)
 {
     struct proxy_worker *pw = c->pw;
@@ -21,14 +35,30 @@ void client_conn_error(struct client_conn *c, const struct error_answer *a)
         .host = span_str(s->visible_hostname),
         .cache_mgr = span_str(s->cache_mgr),
         .hide_version = s->httpd_suppress_version_string,
-        .access_line = a->access_line,
+        .client = c->peer,
+        .local = c->local,
+        .server = a->server,
+        .settings = s,
+        .deny = a->deny,
         .request = a->r ? a->r->head : NULL,
         .now = worker_wall(pw->worker) / US_PER_S,
         .head_only = head_only,
     };
     struct log_entry e;
-    const char *mime;
+    const char *mime, *name;
     int status;
+
+    if (a->r != NULL) {
+        ctx.client = *request_log_client(a->r);
+        ctx.url_scheme = a->r->uri.scheme;
+        ctx.url_host = a->r->uri.host;
+        ctx.url_path = a->r->uri.path;
+        ctx.url_port = a->r->uri.port;
+    }
+    if (a->deny != NULL && a->deny->kind == DENY_RESET) {
+        reset_instead(c, a);
+        return;
+    }
 
     /* A body that nobody will read ends the connection; so do the bytes behind a refused CONNECT, which are the
      * tunnel's and no requests (J21). */
@@ -37,7 +67,7 @@ void client_conn_error(struct client_conn *c, const struct error_answer *a)
         c->close_after = true;
     if (pw->draining)
         c->close_after = true;
-    mime = error_page_make(&ctx, &head, &body, &status);
+    mime = error_page_make(&ctx, &head, &body, &status, &name);
     {
         struct reply_tail tail = {
             .age = -1,
@@ -59,13 +89,13 @@ void client_conn_error(struct client_conn *c, const struct error_answer *a)
     }
     e.method = ctx.method;
     e.url = ctx.url;
-    e.tag = a->tag;
+    e.tag = a->deny != NULL && a->deny->kind == DENY_REDIRECT ? TAG_TCP_REDIRECT : a->tag;
     e.status = status;
     e.bytes_out = head.len;
     e.hier = a->hier;
     e.server = a->server;
     e.mime = span_str(mime);
-    e.error_name = error_page_name(a->id);
+    e.error_name = name;
     e.error_detail = a->sys_errno;
     e.reason = a->detail;
     e.access_line = a->access_line;

@@ -4,6 +4,8 @@
 #include "base/mem.h"
 #include "hdrs/field_date.h"
 #include "proxy/error_accept.h"
+#include "proxy/error_expand.h"
+#include "proxy/error_text.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -11,9 +13,6 @@
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "0.1"
 #endif
-
-/* What is shown of a URL or a method; the rest says nothing to a reader. */
-#define SHOWN_MAX 1024
 
 static const struct {
     const char *name;
@@ -41,6 +40,13 @@ static const struct {
     int status;
     const char *phrase;
 } phrases[] = {
+    { 200, "OK" },
+    { 300, "Multiple Choices" },
+    { 301, "Moved Permanently" },
+    { 302, "Found" },
+    { 303, "See Other" },
+    { 307, "Temporary Redirect" },
+    { 308, "Permanent Redirect" },
     { 400, "Bad Request" },
     { 401, "Unauthorized" },
     { 403, "Forbidden" },
@@ -75,69 +81,51 @@ int error_page_status(enum error_id id)
     return pages[id].status;
 }
 
+static int find_page(struct span name)
+{
+    for (int i = 0; i < ERROR_PAGE_N; i++)
+        if (span_eq(name, span_str(pages[i].name)))
+            return i;
+    return -1;
+}
+
+bool error_page_is_known(struct span name)
+{
+    return find_page(name) >= 0;
+}
+
 static const char *phrase_of(int status)
 {
     for (size_t i = 0; i < sizeof phrases / sizeof phrases[0]; i++)
         if (phrases[i].status == status)
             return phrases[i].phrase;
-    return status < 500 ? "Client Error" : "Server Error"; /* the phrase is for people (RFC 9112 section 4) */
+    /* the phrase is for people (RFC 9112 section 4) */
+    return status < 300 ? "Success" : status < 400 ? "Redirection" : status < 500 ? "Client Error" : "Server Error";
 }
 
 /* All that a page says, ready to be put into any of the forms. */
 struct page {
     const char *name, *headline, *advice;
     int status;
+    const char *stylesheet; /* NULL: none */
     struct span method, detail, admin, host;
     struct span what;  /* what the system said; "" */
     struct strbuf url; /* printable ASCII; "" when there is none worth showing */
     char when[DATE_BYTES];
 };
 
-/* The URL as people may see it: no query and no userinfo (credentials: hostile-inputs M05), ASCII only. */
-static void add_shown_url(struct strbuf *out, struct span url)
-{
-    const char *query = url.len ? memchr(url.p, '?', url.len) : NULL, *scheme_end;
-    bool cut = false;
-
-    if (query != NULL)
-        url.len = (size_t)(query - url.p);
-    scheme_end = url.len ? memmem(url.p, url.len, "://", 3) : NULL;
-    if (scheme_end != NULL) {
-        size_t at = (size_t)(scheme_end - url.p) + 3;
-        const char *slash = memchr(url.p + at, '/', url.len - at);
-        size_t authority_end = slash ? (size_t)(slash - url.p) : url.len;
-        const char *userinfo = memrchr(url.p + at, '@', authority_end - at);
-
-        if (userinfo != NULL) {
-            sb_add(out, url.p, at);
-            url.len -= (size_t)(userinfo + 1 - url.p);
-            url.p = userinfo + 1;
-        }
-    }
-    if (url.len > SHOWN_MAX) {
-        url.len = SHOWN_MAX;
-        cut = true;
-    }
-    for (size_t i = 0; i < url.len; i++) {
-        unsigned char c = (unsigned char)url.p[i];
-
-        if (c <= ' ' || c >= 0x7f)
-            sb_printf(out, "%%%02X", c);
-        else
-            sb_char(out, (char)c);
-    }
-    if (cut)
-        sb_str(out, "...");
-}
-
 static void page_fill(struct page *p, const struct error_context *c, char *what, size_t what_capacity)
 {
+    const struct deny_info *deny = c->deny;
+    int named = deny != NULL && deny->kind == DENY_PAGE ? find_page(span_str(deny->name)) : -1;
+
     *p = (struct page){
         .name = pages[c->id].name,
-        .headline = pages[c->id].headline,
-        .advice = pages[c->id].advice,
+        .headline = pages[named >= 0 ? named : (int)c->id].headline,
+        .advice = pages[named >= 0 ? named : (int)c->id].advice,
+        .stylesheet = c->settings ? c->settings->stylesheet : NULL,
         .status = c->status != 0 ? c->status : pages[c->id].status,
-        .method = c->method.len > SHOWN_MAX ? span_of(c->method.p, SHOWN_MAX) : c->method,
+        .method = c->method.len > ERROR_SHOWN_MAX ? span_of(c->method.p, ERROR_SHOWN_MAX) : c->method,
         .detail = span_str(c->detail),
         .admin = c->cache_mgr,
         .host = c->host,
@@ -147,28 +135,14 @@ static void page_fill(struct page *p, const struct error_context *c, char *what,
             p->headline = by_status[i].headline;
             p->advice = by_status[i].advice;
         }
+    if (deny != NULL && deny->kind == DENY_PAGE && (named >= 0 || settings_error_page(c->settings, deny->name) != NULL))
+        p->name = deny->name;
+    if (deny != NULL && deny->status != 0)
+        p->status = deny->status;
     if (c->sys_errno != 0)
         p->what = span_str(strerror_r(c->sys_errno, what, what_capacity));
-    add_shown_url(&p->url, c->url);
+    error_add_shown_url(&p->url, c->url);
     date_print(p->when, c->now);
-}
-
-/* Text between tags or in a quoted attribute (hostile-inputs M03). Controls and bytes beyond ASCII become '?': nobody
- * vouches for their being UTF-8. */
-static void add_html(struct strbuf *out, struct span s)
-{
-    for (size_t i = 0; i < s.len; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-
-        switch (c) {
-        case '&': sb_str(out, "&amp;"); break;
-        case '<': sb_str(out, "&lt;"); break;
-        case '>': sb_str(out, "&gt;"); break;
-        case '"': sb_str(out, "&quot;"); break;
-        case '\'': sb_str(out, "&#39;"); break;
-        default: sb_char(out, c < ' ' || c >= 0x7f ? '?' : (char)c);
-        }
-    }
 }
 
 /* Inside a JSON string. <, > and & too, so that the text stays harmless if somebody sniffs HTML in it. */
@@ -202,7 +176,7 @@ static void add_html_row(struct strbuf *b, const char *label, struct span value)
     if (value.len == 0)
         return;
     sb_printf(b, "<dt>%s<dd>", label);
-    add_html(b, value);
+    error_add_html(b, value);
     sb_char(b, '\n');
 }
 
@@ -210,17 +184,19 @@ static void html_body(const struct page *p, struct strbuf *b)
 {
     sb_str(b, "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
               "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
-    add_html(b, span_str(p->headline));
+    error_add_html(b, span_str(p->headline));
     sb_str(b, "</title>\n<style>\n"
               "body{font:16px/1.5 system-ui,sans-serif;max-width:42em;margin:10vh auto;padding:0 1em;"
               "color:#222;background:#fff}\n"
               "h1{font-size:1.5em}dt{color:#666}dd{margin:0 0 .6em;overflow-wrap:anywhere}"
               "footer{color:#666;font-size:.85em;border-top:1px solid #ccc;margin-top:2em}\n"
-              "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}}\n"
-              "</style>\n<h1>");
-    add_html(b, span_str(p->headline));
+              "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}}\n");
+    if (p->stylesheet != NULL)
+        sb_str(b, p->stylesheet);
+    sb_str(b, "</style>\n<h1>");
+    error_add_html(b, span_str(p->headline));
     sb_str(b, "</h1>\n<p>");
-    add_html(b, span_str(p->advice));
+    error_add_html(b, span_str(p->advice));
     sb_str(b, "\n<dl>\n");
     add_html_row(b, "Address", sb_view(&p->url));
     add_html_row(b, "Method", p->method);
@@ -232,7 +208,7 @@ static void html_body(const struct page *p, struct strbuf *b)
     sb_add(b, p->when, sizeof p->when);
     if (p->host.len > 0) {
         sb_str(b, ", proxy ");
-        add_html(b, p->host);
+        error_add_html(b, p->host);
     }
     sb_str(b, "</footer>\n</html>\n");
 }
@@ -294,19 +270,47 @@ static const struct {
     [ERROR_PLAIN] = { "text/plain;charset=utf-8", plain_body },
 };
 
-const char *error_page_make(const struct error_context *c, struct strbuf *head, struct strbuf *body, int *status)
+/* Location and a body for those who don't follow it. */
+static void redirect(const struct error_context *c, const struct page *p, struct strbuf *head, struct strbuf *body)
+{
+    struct strbuf url = { 0 };
+
+    error_expand_url(c->deny->page, c, p->name, &url);
+    sb_str(head, "Location: ");
+    sb_span(head, sb_view(&url));
+    sb_str(head, "\r\n");
+    sb_str(body, "<!DOCTYPE html>\n<title>Redirected</title>\n<p><a href=\"");
+    error_add_html(body, sb_view(&url));
+    sb_str(body, "\">This way</a>\n");
+    sb_free(&url);
+}
+
+const char *error_page_make(const struct error_context *c, struct strbuf *head, struct strbuf *body, int *status,
+                            const char **name)
 {
     enum error_form form = error_form_wanted(c->request);
+    const struct page_template *own;
     char what[128];
     struct page p;
     size_t before = body->len;
 
     page_fill(&p, c, what, sizeof what);
-    forms[form].body(&p, body);
     sb_printf(head, "HTTP/1.1 %d %s\r\nServer: loligo%s\r\nDate: %.*s\r\n", p.status, phrase_of(p.status),
               c->hide_version ? "" : "/" PACKAGE_VERSION, DATE_BYTES, p.when);
+    own = c->settings != NULL && form == ERROR_HTML ? settings_error_page(c->settings, p.name) : NULL;
+    if (c->deny != NULL && c->deny->kind == DENY_REDIRECT) {
+        form = ERROR_HTML;
+        redirect(c, &p, head, body);
+    } else if (own != NULL) {
+        error_expand_page(own, c, p.name, body);
+    } else {
+        forms[form].body(&p, body);
+    }
+    *name = p.name;
+    if (strrchr(p.name, '/') != NULL) /* a page of its own path */
+        *name = strrchr(p.name, '/') + 1;
     sb_printf(head, "Content-Type: %s\r\nContent-Length: %zu\r\nX-Squid-Error: %s %d\r\n", forms[form].content_type,
-              body->len - before, p.name, c->sys_errno);
+              body->len - before, *name, c->sys_errno);
     if (c->head_only)
         body->len = before; /* Content-Length stays what GET would get (RFC 9110 section 9.3.2) */
     sb_free(&p.url);

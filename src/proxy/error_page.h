@@ -2,6 +2,7 @@
  * what to try; JSON or plain text when the client's Accept asks for it. */
 #pragma once
 #include "base/strbuf.h"
+#include "conf/settings.h"
 #include "hdrs/head.h"
 
 enum error_id {
@@ -12,23 +13,29 @@ enum error_id {
 };
 const char *error_page_name(enum error_id id); /* "ERR_CONNECT_FAIL" */
 int error_page_status(enum error_id id);       /* its usual status */
+bool error_page_is_known(struct span name);
 
 struct error_context {
     enum error_id id;
-    int status;                 /* 0: the page's own */
-    int sys_errno;              /* 0: none */
-    const char *detail;         /* "bare LF in a head"; NULL */
-    struct span url, method;    /* any bytes: escaped where printed; query cut */
-    struct span host;           /* visible_hostname */
-    struct span cache_mgr;      /* who to write to; "" */
-    bool hide_version;          /* httpd_suppress_version_string */
-    const char *access_line;    /* which rule denied; shown to nobody but the log unless debugging: not on the page */
-    const struct head *request; /* for Accept; NULL */
-    int64_t now;                /* seconds since the epoch */
-    bool head_only;             /* HEAD: fields, no body */
+    int status;                                 /* 0: the page's own */
+    int sys_errno;                              /* 0: none */
+    const char *detail;                         /* "bare LF in a head"; NULL */
+    struct span url, method;                    /* any bytes: escaped where printed; query cut */
+    struct span host;                           /* visible_hostname */
+    struct span cache_mgr;                      /* who to write to; "" */
+    bool hide_version;                          /* httpd_suppress_version_string */
+    struct span url_scheme, url_host, url_path; /* of a request that was understood */
+    uint16_t url_port;
+    struct addr client, local, server; /* family 0: none */
+    const struct settings *settings;   /* the operator's pages; NULL: none */
+    const struct deny_info *deny;      /* what takes the place of the page; NULL: nothing */
+    const struct head *request;        /* for Accept; NULL */
+    int64_t now;                       /* seconds since the epoch */
+    bool head_only;                    /* HEAD: fields, no body */
 };
 
 /* A whole response but for Via and Connection: status line, Server, Date, Content-Type, Content-Length, X-Squid-Error
  * ("NAME errno"), Cache-Status-free; head without its blank line into *head, body into *body. *status is what was
- * used. Returns the Content-Type, static text. */
-const char *error_page_make(const struct error_context *c, struct strbuf *head, struct strbuf *body, int *status);
+ * used, *name (static, or the settings') what it is called. Returns the Content-Type, static text. Not for DENY_RESET. */
+const char *error_page_make(const struct error_context *c, struct strbuf *head, struct strbuf *body, int *status,
+                            const char **name);

@@ -122,7 +122,8 @@ static bool addresses_allowed(struct fetch *f, const struct addr *addrs, size_t 
 
     if (v.answer == ACCESS_ALLOWED)
         return true;
-    fetch_log(f)->access_line = v.where;
+    if (f->owner != NULL)
+        transaction_address_denied(f->owner, &v);
     return false;
 }
 

@@ -27,6 +27,7 @@ bool reply_rules_allow(const struct settings *s, const struct request *r, int st
             ruling->error = ERR_ACCESS_DENIED;
             ruling->detail = "denied by http_reply_access";
             ruling->access_line = v.where;
+            ruling->deny = settings_deny_info(s, v.last);
             return false;
         }
     }

@@ -9,8 +9,9 @@ struct reply_ruling {
     /* When it may not: */
     enum error_id error;
     int status;
-    const char *detail;      /* static text */
-    const char *access_line; /* FILE:LINE that decided; NULL: none */
+    const char *detail;           /* static text */
+    const char *access_line;      /* FILE:LINE that decided; NULL: none */
+    const struct deny_info *deny; /* what it leads to; NULL: the error page */
     /* When it may: how many bytes of body; UINT64_MAX: any number. Matters only when the length isn't known yet. */
     uint64_t body_max;
 };

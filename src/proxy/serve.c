@@ -16,13 +16,15 @@
  * */
 #define BATCH_BODY_MAX (256u << 10)
 
-void serve_denied(struct client_conn *c, const struct request *r, const struct access_verdict *v)
+void serve_denied(struct client_conn *c, const struct request *r, const struct settings *s,
+                  const struct access_verdict *v)
 {
     struct error_answer a = {
         .id = ERR_ACCESS_DENIED,
         .tag = TAG_TCP_DENIED,
         .r = r,
         .access_line = v->where,
+        .deny = settings_deny_info(s, v->last),
         .detail = "denied by http_access",
     };
 
@@ -164,12 +166,6 @@ static void serve_internal(struct client_conn *c, const struct request *r)
 
 /* --- the last one in line --------------------------------------------------------------------------------------- */
 
-/* What must not come back to a script (RFC 9110 section 9.3.8). */
-static bool is_secret(enum token t)
-{
-    return t == TOKEN_AUTHORIZATION || t == TOKEN_PROXY_AUTHORIZATION || t == TOKEN_COOKIE;
-}
-
 /* TRACE: the request as it came. OPTIONS: what may be asked of a proxy. */
 static void serve_last(struct client_conn *c, const struct request *r)
 {
@@ -186,7 +182,7 @@ static void serve_last(struct client_conn *c, const struct request *r)
         sb_span(&body, head_piece(h, h->target));
         sb_printf(&body, " HTTP/1.%d\r\n", h->minor_version);
         for (unsigned i = 0; i < h->n_fields; i++)
-            if (!is_secret((enum token)h->fields[i].token)) {
+            if (!token_is_secret((enum token)h->fields[i].token)) {
                 sb_span(&body, field_name(h, &h->fields[i]));
                 sb_str(&body, ": ");
                 sb_span(&body, field_value(h, &h->fields[i]));
@@ -241,6 +237,7 @@ static bool stored_denied(struct client_conn *c, const struct request *r, const 
     a.status = ruling.status;
     a.detail = ruling.detail;
     a.access_line = ruling.access_line;
+    a.deny = ruling.deny;
     client_conn_error(c, &a);
     return true;
 }
@@ -374,7 +371,7 @@ void serve_request(struct client_conn *c, const struct head *h)
         }
     }
     if (v.answer != ACCESS_ALLOWED)
-        serve_denied(c, &r, &v);
+        serve_denied(c, &r, pw->settings, &v);
     else
         serve_admitted(c, &r, NULL, v.where);
 }

@@ -11,5 +11,6 @@ void serve_admitted(struct client_conn *c, const struct request *r, struct trans
 /* Answers from a stored object into the batch (small) or through a transaction (large). */
 void serve_object(struct client_conn *c, const struct request *r, struct transaction *tx, struct object *o,
                   enum log_tag tag, const char *reason);
-/* http_access said no. */
-void serve_denied(struct client_conn *c, const struct request *r, const struct access_verdict *v);
+/* http_access said no; s: the settings it is of. */
+void serve_denied(struct client_conn *c, const struct request *r, const struct settings *s,
+                  const struct access_verdict *v);

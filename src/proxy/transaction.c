@@ -119,22 +119,14 @@ void transaction_client_is_gone(struct transaction *t)
     client_conn_abort(c, true);
 }
 
-void transaction_error(struct transaction *t, enum error_id id, int status, int sys_errno, const char *detail,
-                       enum log_tag tag, const char *line)
+void transaction_error(struct transaction *t, const struct error_answer *what)
 {
     struct client_conn *c = t->client;
-    struct error_answer a = {
-        .id = id,
-        .status = status,
-        .sys_errno = sys_errno,
-        .detail = detail,
-        .tag = tag,
-        .r = t->request,
-        .access_line = line,
-        .hier = t->log.hier,
-        .server = t->log.server,
-    };
+    struct error_answer a = *what;
 
+    a.r = t->request;
+    a.hier = t->log.hier;
+    a.server = t->log.server;
     if (t->fetch != NULL && fetch_wants_body(t->fetch))
         a.close = true;
     transaction_interims_first(t);
@@ -155,6 +147,12 @@ void transaction_client_gone(struct transaction *t)
 struct client_conn *transaction_client(const struct transaction *t)
 {
     return t->client;
+}
+
+void transaction_address_denied(struct transaction *t, const struct access_verdict *v)
+{
+    t->log.access_line = v->where;
+    t->denied_by = v->last;
 }
 
 struct log_entry *transaction_log(struct transaction *t)
@@ -182,7 +180,7 @@ static void admitted(struct resolve_query *q, enum resolve_status status, const 
     if (v.answer == ACCESS_ALLOWED) {
         serve_admitted(c, t->request, t, v.where);
     } else {
-        serve_denied(c, t->request, &v);
+        serve_denied(c, t->request, t->settings, &v);
         (void)client_conn_flush(c);
         transaction_drop(t);
     }

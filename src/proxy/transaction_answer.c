@@ -17,7 +17,12 @@ static bool reply_allowed(struct transaction *t, const struct object *o, uint64_
         return true;
     }
     transaction_leave_fill(t, false);
-    transaction_error(t, ruling.error, ruling.status, 0, ruling.detail, TAG_TCP_DENIED_REPLY, ruling.access_line);
+    transaction_error(t, &(struct error_answer){ .id = ruling.error,
+                                                 .status = ruling.status,
+                                                 .detail = ruling.detail,
+                                                 .tag = TAG_TCP_DENIED_REPLY,
+                                                 .access_line = ruling.access_line,
+                                                 .deny = ruling.deny });
     return false;
 }
 
@@ -166,7 +171,11 @@ static void fetch_failed(struct transaction *t)
         return;
     }
     if (id == ERR_ACCESS_DENIED) {
-        transaction_error(t, id, 403, 0, "its address is denied by http_access", TAG_TCP_DENIED, t->log.access_line);
+        transaction_error(t, &(struct error_answer){ .id = id,
+                                                     .detail = "its address is denied by http_access",
+                                                     .tag = TAG_TCP_DENIED,
+                                                     .access_line = t->log.access_line,
+                                                     .deny = settings_deny_info(t->settings, t->denied_by) });
         return;
     }
     if (stale_will_do(t->miss.stale, &t->request->cc, t->settings, worker_mono(t->pw->worker))) {
@@ -174,8 +183,12 @@ static void fetch_failed(struct transaction *t)
         answer_from(t, t->miss.stale, TAG_TCP_REFRESH_FAIL_OLD, "stale: the origin can't be reached");
         return;
     }
-    transaction_error(t, id, t->miss.stale != NULL ? 504 : 0, detail, NULL,
-                      t->miss.stale != NULL ? TAG_TCP_REFRESH_FAIL_ERR : t->miss.tag, NULL);
+    transaction_error(t, &(struct error_answer){
+                             .id = id,
+                             .status = t->miss.stale != NULL ? 504 : 0,
+                             .sys_errno = detail,
+                             .tag = t->miss.stale != NULL ? TAG_TCP_REFRESH_FAIL_ERR : t->miss.tag,
+                         });
 }
 
 void transaction_progress(struct transaction *t)

@@ -6,6 +6,8 @@
 
 /* Where to note server, times and hierarchy code. */
 struct log_entry *transaction_log(struct transaction *t);
+/* http_access says no to the address that would be connected to; the fetch fails with ERR_ACCESS_DENIED next. */
+void transaction_address_denied(struct transaction *t, const struct access_verdict *v);
 /* The fetch is gone: forget it. request_unfinished: body bytes were left unread, the connection can't go on. */
 void transaction_fetch_over(struct transaction *t, bool request_unfinished);
 /* 100 Continue goes to the client now, if it still waits for it: the origin is silent. */

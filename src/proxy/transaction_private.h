@@ -26,6 +26,7 @@ struct transaction {
     struct body_cursor cursor;
     struct resolve_query query;
     struct log_entry log;
+    const struct acl *denied_by; /* the last ACL of the rule that refused the origin's address; NULL */
     /* relay */
     struct strbuf pre; /* head, chunk framing: goes before the next run of body bytes */
     size_t pre_at;
@@ -45,9 +46,8 @@ void transaction_finish(struct transaction *t);
 void transaction_cut(struct transaction *t, const char *why);
 /* So the connection says. */
 void transaction_client_is_gone(struct transaction *t);
-/* An error page instead of an answer. status 0: the page's own. line: the access rule that decided, or NULL. */
-void transaction_error(struct transaction *t, enum error_id id, int status, int sys_errno, const char *detail,
-                       enum log_tag tag, const char *line);
+/* An error page instead of an answer: id, status, sys_errno, detail, tag, access_line and deny of `what` are looked at. */
+void transaction_error(struct transaction *t, const struct error_answer *what);
 /* Lets go of the fill, and of its fetch if it is ours. complete: the client got all it wanted. */
 void transaction_leave_fill(struct transaction *t, bool complete);
 /* Let go by a fill that wasn't for us, or can't be: fetch for ourselves, whatever others do. */

@@ -82,19 +82,18 @@ void tunnel_client_gone(struct tunnel *t)
     tunnel_free(t);
 }
 
-static void tunnel_fail(struct tunnel *t, enum error_id id, int status, int sys_errno, enum log_tag tag,
-                        const char *line)
+static void tunnel_fail(struct tunnel *t, enum error_id id, int sys_errno, const struct access_verdict *denied)
 {
     struct client_conn *c = t->client;
     struct error_answer a = {
         .id = id,
-        .status = status,
         .sys_errno = sys_errno,
-        .tag = tag,
+        .tag = denied ? TAG_TCP_DENIED : TAG_NONE,
         .r = t->request,
         .hier = t->log.hier,
         .server = t->log.server,
-        .access_line = line,
+        .access_line = denied ? denied->where : NULL,
+        .deny = denied ? settings_deny_info(t->settings, denied->last) : NULL,
         .close = true,
     };
 
@@ -220,7 +219,7 @@ static bool send_to_peer(struct tunnel *t)
 
     if (flush_flow(&t->up, &t->server, &blocked) == FLOW_GOES_ON)
         return true;
-    tunnel_fail(t, ERR_WRITE_ERROR, 0, errno, TAG_NONE, NULL);
+    tunnel_fail(t, ERR_WRITE_ERROR, errno, NULL);
     return false;
 }
 
@@ -235,17 +234,17 @@ static void read_peer_reply(struct tunnel *t)
     if (n == STREAM_AGAIN)
         return;
     if (n <= 0) {
-        tunnel_fail(t, ERR_ZERO_SIZE_OBJECT, 0, n < 0 ? errno : 0, TAG_NONE, NULL);
+        tunnel_fail(t, ERR_ZERO_SIZE_OBJECT, n < 0 ? errno : 0, NULL);
         return;
     }
     sb_add(&t->down.waits, t->pw->worker->scratch, (size_t)n);
     switch (parse_response(h, t->down.waits.p, t->down.waits.len, &limits, &t->progress, &e)) {
     case PARSE_MORE: read_peer_reply(t); return;
-    case PARSE_BAD: tunnel_fail(t, ERR_INVALID_RESP, 0, 0, TAG_NONE, NULL); return;
+    case PARSE_BAD: tunnel_fail(t, ERR_INVALID_RESP, 0, NULL); return;
     case PARSE_DONE: break;
     }
     if (h->status < 200 || h->status > 299) {
-        tunnel_fail(t, ERR_CANNOT_FORWARD, 0, 0, TAG_NONE, NULL);
+        tunnel_fail(t, ERR_CANNOT_FORWARD, 0, NULL);
         return;
     }
     {
@@ -276,7 +275,7 @@ static void next_route(struct tunnel *t, enum error_id id, int sys_errno)
         t->route++;
         open_route(t);
     } else {
-        tunnel_fail(t, id, 0, sys_errno, TAG_NONE, NULL);
+        tunnel_fail(t, id, sys_errno, NULL);
     }
 }
 
@@ -320,7 +319,7 @@ static void resolved(struct resolve_query *q, enum resolve_status status, const 
     if (status != RESOLVE_OK || n == 0)
         next_route(t, ERR_DNS_FAIL, status == RESOLVE_TIMEOUT ? ETIMEDOUT : 0);
     else if (v.answer != ACCESS_ALLOWED)
-        tunnel_fail(t, ERR_ACCESS_DENIED, 403, 0, TAG_TCP_DENIED, v.where);
+        tunnel_fail(t, ERR_ACCESS_DENIED, 0, &v);
     else
         t->connector =
             connect_start(t->pw->worker, addrs, n < CONNECT_ADDRS_MAX ? n : CONNECT_ADDRS_MAX, &c, connected, t);
@@ -353,7 +352,7 @@ void tunnel_start(struct client_conn *c, struct request *r, struct settings *set
     c->state = CLIENT_TUNNEL;
     t->n_routes = peer_routes(t->pw, t->settings, r, t->routes);
     if (t->n_routes == 0)
-        tunnel_fail(t, ERR_CANNOT_FORWARD, 0, 0, TAG_NONE, NULL);
+        tunnel_fail(t, ERR_CANNOT_FORWARD, 0, NULL);
     else
         open_route(t);
 }

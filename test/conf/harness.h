@@ -49,7 +49,11 @@ static inline const char *fake_builtin(struct span name)
     return span_eq(name, SPAN("common")) ? "built-in common" : NULL;
 }
 
-static const struct conf_hooks fake_hooks = { fake_compile, free, fake_builtin };
+static const struct conf_hooks fake_hooks = {
+    .logformat_compile = fake_compile,
+    .logformat_free = free,
+    .logformat_builtin = fake_builtin,
+};
 
 static inline struct settings *read_text(struct said *s, const char *text)
 {

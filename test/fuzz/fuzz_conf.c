@@ -32,7 +32,7 @@ static const char *builtin(struct span name)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct conf_hooks hooks = { compile, free, builtin };
+    static const struct conf_hooks hooks = { .logformat_compile = compile, .logformat_free = free, .logformat_builtin = builtin };
     struct conf_report report = { 0 };
     struct strbuf out = { 0 };
     struct settings *s = settings_read_text("fuzz", span_of((const char *)data, size), &hooks, &report);

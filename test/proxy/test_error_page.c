@@ -19,13 +19,14 @@
 struct made {
     struct strbuf head, body;
     int status;
+    const char *name;
 };
 
 static struct made make(const struct error_context *c)
 {
     struct made m = { 0 };
 
-    error_page_make(c, &m.head, &m.body, &m.status);
+    error_page_make(c, &m.head, &m.body, &m.status, &m.name);
     return m;
 }
 
