@@ -40,6 +40,7 @@ static bool final_head(struct fetch *f, const struct head *h, struct span rest)
         return fetch_fail(f, ERR_INVALID_RESP, 0);
     fetch_log(f)->server_status = h->status;
     fetch_log(f)->server_us = worker_mono(f->pw->worker) - f->sent;
+    old_servers_note(&f->pw->old_servers, f->pool_name, h->minor_version == 0);
     if (f->validating && h->status == 304) {
         if (fetch_revalidate(f, h))
             return response_complete(f, rest.len > 0);

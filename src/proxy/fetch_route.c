@@ -6,7 +6,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "proxy/forward_head.h"
+#include "proxy/old_servers.h"
 #include "proxy/request_access.h"
+#include "proxy/request_loop.h"
 
 static bool next_route(struct fetch *f, enum error_id error, int sys_errno);
 
@@ -115,15 +117,24 @@ static void connect_to(struct fetch *f, const struct addr *addrs, size_t n)
     f->connector = connect_start(f->pw->worker, addrs, n < CONNECT_ADDRS_MAX ? n : CONNECT_ADDRS_MAX, &c, connected, f);
 }
 
-/* The address that is connected to is one that http_access was asked about (J22: DNS rebinding). */
+/* The address that is connected to is one that http_access was asked about (J22: DNS rebinding), and isn't our own. */
 static bool addresses_allowed(struct fetch *f, const struct addr *addrs, size_t n)
 {
     struct access_verdict v = request_access_dst(f->settings->http_access, f->request, addrs, n);
+    const char *why = "its address is denied by http_access";
 
-    if (v.answer == ACCESS_ALLOWED)
-        return true;
+    if (v.answer == ACCESS_ALLOWED) {
+        size_t i = 0;
+
+        while (i < n && !address_loops(f->settings, &addrs[i]))
+            i++;
+        if (i == n)
+            return true;
+        v = (struct access_verdict){ 0 };
+        why = "forwarding loop: the address is this proxy's own";
+    }
     if (f->owner != NULL)
-        transaction_address_denied(f->owner, &v);
+        transaction_address_denied(f->owner, &v, why);
     return false;
 }
 
@@ -154,6 +165,12 @@ bool fetch_open_route(struct fetch *f)
     /* With the place: a reload may move a peer. No host has a blank. */
     f->pool_name =
         peer ? xasprintf("peer %s %s:%u", peer->name, peer->host, port) : xasprintf("%.*s:%u", SPAN_ARG(host), port);
+    /* It couldn't tell where the body ends (RFC 9112 section 6.1). */
+    if (f->body.kind == FRAMING_CHUNKED && old_servers_have(&f->pw->old_servers, f->pool_name)) {
+        if (f->owner != NULL)
+            transaction_length_required(f->owner);
+        return fetch_fail(f, ERR_INVALID_REQ, 0);
+    }
     /* What can't be repeated doesn't go on a connection that may be closing. */
     if (is_repeatable(f) && !f->retried && !f->upgrade)
         fd = pool_get(f->pw->pool, span_str(f->pool_name), &f->server);

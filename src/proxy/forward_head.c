@@ -143,6 +143,14 @@ static void upgrade(struct strbuf *out, const struct request *r, const struct se
     sb_free(&offered);
 }
 
+/* RFC 9112 sections 3.2.1, 3.2.2, 3.2.4. */
+static struct span request_target(const struct request *r, const struct forward_options *o)
+{
+    if (r->asterisk)
+        return o->absolute_form ? span_of(r->uri.text.p, r->uri.text.len - 1) : SPAN("*");
+    return o->absolute_form ? r->uri.text : r->uri.path;
+}
+
 void forward_head(struct strbuf *out, const struct request *r, const struct settings *s,
                   const struct forward_options *o)
 {
@@ -151,7 +159,7 @@ void forward_head(struct strbuf *out, const struct request *r, const struct sett
     select_fields(r, s, o, keep);
     sb_span(out, head_piece(r->head, r->head->method_name));
     sb_char(out, ' ');
-    sb_span(out, o->absolute_form ? r->uri.text : r->uri.path);
+    sb_span(out, request_target(r, o));
     sb_str(out, " HTTP/1.1\r\n");
     add_field(out, SPAN("Host"), r->uri.authority);
     for (unsigned i = 0; i < r->head->n_fields; i++) {

@@ -322,6 +322,7 @@ static void run_end(struct worker_msg *m)
     while (!list_empty(&pw->fetches))
         fetch_kill(fetch_of(pw->fetches.next));
     pool_free(&pw->pool);
+    old_servers_free(&pw->old_servers);
     free_old_resolvers(pw, true);
     resolver_free(&pw->resolver);
     list_remove(&pw->tick.node);

@@ -116,15 +116,11 @@ static bool effective_uri(struct request *r, const struct uri *u, const struct r
         return true;
     }
     *e = from_host;
-    e->path = u->path;
-    if (u->form == URI_ASTERISK) {
-        *error = ERR_INVALID_URL;
-        *what = "an asterisk names no resource of this proxy";
-        return false;
-    }
+    e->path = u->form == URI_ASTERISK ? SPAN("/") : u->path;
     if (o->port->accel)
         return accel_authority(o, present, e, what);
-    if (span_starts_nocase(u->path, MANAGER_PATH)) {
+    if (u->form == URI_ASTERISK || span_starts_nocase(u->path, MANAGER_PATH)) {
+        r->stops_here = u->form == URI_ASTERISK;
         e->host = span_str(o->settings->visible_hostname);
         e->ipv6 = false;
         e->port = o->local.port;
@@ -206,6 +202,7 @@ static bool read_target(struct request *r, const struct request_origin *o, char 
     }
     if (!effective_uri(r, &u, o, &e, error, what))
         return false;
+    r->asterisk = u.form == URI_ASTERISK || (r->method == METHOD_OPTIONS && u.form == URI_ABSOLUTE && u.path.len == 0);
     *what = "URL too long";
     *error = ERR_INVALID_URL;
     if (!uri_canonical(e.scheme, e.host, e.ipv6, e.port, e.path, text, capacity, &r->uri))
@@ -232,7 +229,7 @@ static bool read_max_forwards(struct request *r, const char **what)
     *what = "malformed Max-Forwards";
     if (head_next(r->head, f) != NULL || !number_parse(field_value(r->head, f), &n))
         return false;
-    r->stops_here = n == 0;
+    r->stops_here |= n == 0;
     return true;
 }
 
@@ -244,7 +241,7 @@ bool request_from_head(struct request *r, const struct head *h, const struct req
     r->head = h;
     r->method = (enum http_method)h->method;
     r->uri = (struct canonical_uri){ 0 };
-    r->is_manager = r->is_internal = r->stops_here = false;
+    r->is_manager = r->is_internal = r->stops_here = r->asterisk = false;
     r->keep_alive = false;
     r->minor_version = h->minor_version != 0;
     r->client = o->client;

@@ -23,11 +23,12 @@ struct request {
     bool is_manager;                 /* the ACL: cache_object:// or .../squid-internal-mgr/ */
     bool is_internal;                /* ours to answer */
     struct span page, page_password; /* is_internal */
-    bool stops_here;                 /* TRACE or OPTIONS with Max-Forwards: 0: ours to answer */
-    bool keep_alive;                 /* the client's wish and the framing's permission */
-    bool minor_version;              /* HTTP/1.1 */
-    struct addr client, local;       /* of the connection */
-    struct addr indirect; /* the client that X-Forwarded-For names; family 0: none asked for (indirect_client.h) */
+    bool stops_here;           /* TRACE or OPTIONS with Max-Forwards: 0, or OPTIONS of this proxy: ours to answer */
+    bool asterisk;             /* OPTIONS of a server as a whole (RFC 9112 section 3.2.4): no path but "*" */
+    bool keep_alive;           /* the client's wish and the framing's permission */
+    bool minor_version;        /* HTTP/1.1 */
+    struct addr client, local; /* of the connection */
+    struct addr indirect;      /* the client that X-Forwarded-For names; family 0: none asked for (indirect_client.h) */
     struct span port_name;
     bool acl_indirect, log_indirect; /* where indirect counts */
     bool accel;                      /* came through an accelerator port */

@@ -1,5 +1,6 @@
 #include "proxy/request_loop.h"
 
+#include <unistd.h>
 #include "hdrs/field_list.h"
 
 /* "1.1 host (loligo/0.1)": received-protocol, received-by, our comment. Another proxy of the same host name has another
@@ -26,6 +27,36 @@ bool request_loops(const struct head *h, struct span hostname)
         while (list_next(&rest, &hop))
             if (is_our_hop(hop, hostname))
                 return true;
+    }
+    return false;
+}
+
+static bool is_this_machine(const struct addr *a)
+{
+    struct addr any_port = *a;
+    struct sockaddr_storage sa;
+    socklen_t len;
+    int fd;
+    bool bound;
+
+    any_port.port = 0;
+    len = addr_to_sockaddr(&any_port, &sa);
+    fd = socket(a->family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bound = fd >= 0 && bind(fd, (const struct sockaddr *)&sa, len) == 0;
+    if (fd >= 0)
+        close(fd);
+    return bound;
+}
+
+bool address_loops(const struct settings *s, const struct addr *a)
+{
+    for (size_t i = 0; i < s->n_ports; i++) {
+        const struct addr *port = &s->ports[i].at;
+
+        if (port->port != a->port)
+            continue;
+        if (addr_eq(port, a) || ((addr_is_any(port) || addr_is_any(a)) && is_this_machine(a)))
+            return true;
     }
     return false;
 }

@@ -149,10 +149,17 @@ struct client_conn *transaction_client(const struct transaction *t)
     return t->client;
 }
 
-void transaction_address_denied(struct transaction *t, const struct access_verdict *v)
+void transaction_address_denied(struct transaction *t, const struct access_verdict *v, const char *why)
 {
     t->log.access_line = v->where;
     t->denied_by = v->last;
+    t->error_detail = why;
+}
+
+void transaction_length_required(struct transaction *t)
+{
+    t->error_status = 411;
+    t->error_detail = "the server speaks HTTP/1.0: it needs the length of the body";
 }
 
 struct log_entry *transaction_log(struct transaction *t)

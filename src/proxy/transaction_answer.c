@@ -172,7 +172,7 @@ static void fetch_failed(struct transaction *t)
     }
     if (id == ERR_ACCESS_DENIED) {
         transaction_error(t, &(struct error_answer){ .id = id,
-                                                     .detail = "its address is denied by http_access",
+                                                     .detail = t->error_detail,
                                                      .tag = TAG_TCP_DENIED,
                                                      .access_line = t->log.access_line,
                                                      .deny = settings_deny_info(t->settings, t->denied_by) });
@@ -185,7 +185,10 @@ static void fetch_failed(struct transaction *t)
     }
     transaction_error(t, &(struct error_answer){
                              .id = id,
-                             .status = t->miss.stale != NULL ? 504 : 0,
+                             .status = t->error_status != 0    ? t->error_status
+                                       : t->miss.stale != NULL ? 504
+                                                               : 0,
+                             .detail = t->error_detail,
                              .sys_errno = detail,
                              .tag = t->miss.stale != NULL ? TAG_TCP_REFRESH_FAIL_ERR : t->miss.tag,
                          });

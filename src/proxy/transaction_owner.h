@@ -6,8 +6,10 @@
 
 /* Where to note server, times and hierarchy code. */
 struct log_entry *transaction_log(struct transaction *t);
-/* http_access says no to the address that would be connected to; the fetch fails with ERR_ACCESS_DENIED next. */
-void transaction_address_denied(struct transaction *t, const struct access_verdict *v);
+/* The address that would be connected to is refused; why: static text; v: of http_access, or zeroed. The fetch fails with ERR_ACCESS_DENIED next. */
+void transaction_address_denied(struct transaction *t, const struct access_verdict *v, const char *why);
+/* The server speaks HTTP/1.0 and the body has no length: the fetch fails next, with 411. */
+void transaction_length_required(struct transaction *t);
 /* The fetch is gone: forget it. request_unfinished: body bytes were left unread, the connection can't go on. */
 void transaction_fetch_over(struct transaction *t, bool request_unfinished);
 /* 100 Continue goes to the client now, if it still waits for it: the origin is silent. */

@@ -26,6 +26,8 @@ struct transaction {
     struct body_cursor cursor;
     struct resolve_query query;
     struct log_entry log;
+    int error_status;            /* of the page when the fetch fails; 0: the page's own */
+    const char *error_detail;    /* static text; NULL: none */
     const struct acl *denied_by; /* the last ACL of the rule that refused the origin's address; NULL */
     /* relay */
     struct strbuf pre; /* head, chunk framing: goes before the next run of body bytes */

@@ -10,6 +10,7 @@
 #include "proxy/peer_select.h"
 #include "proxy/reply.h"
 #include "proxy/request_access.h"
+#include "proxy/request_loop.h"
 
 enum tunnel_state { TUNNEL_CONNECTING, TUNNEL_PEER_REPLY, TUNNEL_OPEN };
 
@@ -36,6 +37,8 @@ struct tunnel {
     bool readable;
     struct flow up, down; /* client to server, server to client */
     struct parse_progress progress;
+    int parent_status;        /* of the page when the parent refuses; 0: the page's own */
+    const char *error_detail; /* static text; NULL: none */
     int64_t began, stamp;
 };
 
@@ -87,6 +90,8 @@ static void tunnel_fail(struct tunnel *t, enum error_id id, int sys_errno, const
     struct client_conn *c = t->client;
     struct error_answer a = {
         .id = id,
+        .status = t->parent_status,
+        .detail = t->error_detail,
         .sys_errno = sys_errno,
         .tag = denied ? TAG_TCP_DENIED : TAG_NONE,
         .r = t->request,
@@ -244,6 +249,9 @@ static void read_peer_reply(struct tunnel *t)
     case PARSE_DONE: break;
     }
     if (h->status < 200 || h->status > 299) {
+        /* Its refusal is ours; but that it wants a password is between us and it. */
+        t->parent_status = h->status >= 400 && h->status != 407 ? h->status : 502;
+        t->error_detail = "the parent proxy refuses to make the tunnel";
         tunnel_fail(t, ERR_CANNOT_FORWARD, 0, NULL);
         return;
     }
@@ -304,6 +312,20 @@ static void connected(void *ctx, int fd, int error, const struct addr *peer)
     established(t);
 }
 
+static void tunnel_denied(struct tunnel *t, const struct access_verdict *v, const char *why)
+{
+    t->error_detail = why;
+    tunnel_fail(t, ERR_ACCESS_DENIED, 0, v);
+}
+
+static bool loops(const struct tunnel *t, const struct addr *addrs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (address_loops(t->settings, &addrs[i]))
+            return true;
+    return false;
+}
+
 static void resolved(struct resolve_query *q, enum resolve_status status, const struct addr *addrs, size_t n)
 {
     struct tunnel *t = CONTAINER_OF(q, struct tunnel, query);
@@ -319,7 +341,9 @@ static void resolved(struct resolve_query *q, enum resolve_status status, const 
     if (status != RESOLVE_OK || n == 0)
         next_route(t, ERR_DNS_FAIL, status == RESOLVE_TIMEOUT ? ETIMEDOUT : 0);
     else if (v.answer != ACCESS_ALLOWED)
-        tunnel_fail(t, ERR_ACCESS_DENIED, 0, &v);
+        tunnel_denied(t, &v, "its address is denied by http_access");
+    else if (t->routes[t->route].peer == NULL && loops(t, addrs, n))
+        tunnel_denied(t, &(struct access_verdict){ 0 }, "forwarding loop: the address is this proxy's own");
     else
         t->connector =
             connect_start(t->pw->worker, addrs, n < CONNECT_ADDRS_MAX ? n : CONNECT_ADDRS_MAX, &c, connected, t);

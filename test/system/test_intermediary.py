@@ -282,3 +282,102 @@ def test_a_real_websocket(upgrading):
                     assert await ws.recv() == text * 2
 
     asyncio.run(asyncio.wait_for(talk(), DEADLINE))
+
+
+# --- OPTIONS of a server as a whole (RFC 9112 section 3.2.4)
+
+def options(p, target, host, *fields):
+    with p.connect() as c:
+        c.send(f'OPTIONS {target} HTTP/1.1\r\nHost: {host}\r\n{"".join(f + chr(13) + chr(10) for f in fields)}\r\n'.encode())
+        return c.response()
+
+
+@pytest.fixture
+def server_wide(origin):
+    origin.pages['*'] = origin.page(ok(b'', 'Allow: GET'))
+    return origin.pages['*']
+
+
+@pytest.mark.parametrize('tail', ['', '?q', '/', '/?q'])
+def test_options_without_a_path_becomes_an_asterisk(proxy, origin, server_wide, tail):
+    origin.pages['/'] = origin.pages['/?q'] = origin.page(ok(b'x'))
+    assert options(proxy, f'http://{origin.authority}{tail}', origin.authority).status == 200
+    targets = [r.target for r in server_wide.requests + origin.pages['/'].requests]
+    assert targets == ['*' if tail == '' else tail if tail.startswith('/') else '/' + tail]
+
+
+def test_options_asterisk_through_a_reverse_proxy(make_proxy, origin, server_wide):
+    p = make_proxy('http_port 127.0.0.1:{port} accel vhost\n'
+                   f'cache_peer 127.0.0.1 parent {origin.port} 0 originserver no-query')
+    assert options(p, '*', 'site.test').get('Allow') == 'GET'
+    assert (server_wide.requests[0].target, server_wide.requests[0].get('Host')) == ('*', 'site.test')
+    assert options(p, '*', 'site.test', 'Max-Forwards: 0').get('Allow') != 'GET'
+    assert server_wide.count == 1
+
+
+def test_options_asterisk_to_a_proxy_is_about_the_proxy(proxy, origin):
+    before = len(origin.stray)
+    r = options(proxy, '*', origin.authority)
+    assert r.status == 200 and 'CONNECT' in r.get('Allow')
+    assert len(origin.stray) == before
+
+
+def test_options_through_a_parent_keeps_its_form(make_proxy, origin, server_wide):
+    parent = make_proxy('')
+    p = make_proxy(f'cache_peer 127.0.0.1 parent {parent.port} 0 no-query\nnever_direct allow all\nvisible_hostname child.test')
+    assert options(p, f'http://{origin.authority}', origin.authority).get('Allow') == 'GET'
+    assert server_wide.requests[0].target == '*'
+
+
+# --- loops, old servers, parents that refuse
+
+def test_a_request_for_our_own_port_is_a_loop(make_proxy):
+    p = make_proxy('')
+    for host in ('127.0.0.1', 'origin.test'):
+        r = p.get(f'http://{host}:{p.port}/x')
+        assert (r.status, r.get('X-Squid-Error')) == (403, 'ERR_ACCESS_DENIED 0')
+        assert b'forwarding loop' in r.body
+        with p.connect() as c:
+            c.send(f'CONNECT {host}:{p.port} HTTP/1.1\r\nHost: x\r\n\r\n'.encode())
+            assert c.response().status == 403
+    assert [line.what for line in soon(lambda: len(p.lines()) == 4 and p.lines(), 'four lines')] == ['TCP_DENIED/403'] * 4
+
+
+def test_a_port_on_any_address_is_ours_on_each(make_proxy):
+    p = make_proxy('http_port {port}')
+    for host in ('127.0.0.1', '127.9.9.9', '0.0.0.0'):
+        assert p.get(f'http://{host}:{p.port}/x').status == 403
+
+
+def test_the_same_port_of_another_machine_is_no_loop(make_proxy):
+    """192.0.2.1 isn't ours: what is refused there is the connection."""
+    p = make_proxy('connect_timeout 1 second')
+    assert p.get(f'http://127.0.0.2:{p.port}/x').status == 503
+
+
+def test_a_chunked_body_for_a_server_of_http_1_0(make_proxy, origin):
+    p = make_proxy('workers 1')
+    old = message('HTTP/1.0 200 OK', ['Content-Length: 1'], b'x')
+    page = origin.page([old, CLOSE], [old, CLOSE], [ok(b'new'), CLOSE], [ok(b'new'), CLOSE])
+
+    def post(*fields, body=b'3\r\nabc\r\n0\r\n\r\n'):
+        return p.ask('POST', page.url, *fields, body=body)
+
+    assert p.get(page.url).status == 200
+    assert post('Transfer-Encoding: chunked').status == 411
+    assert page.count == 1
+    assert post('Content-Length: 3', body=b'abc').status == 200  # that one can be told
+    assert post('Content-Length: 3', body=b'abc').body == b'new'  # it speaks HTTP/1.1 now
+    assert post('Transfer-Encoding: chunked').body == b'new'
+
+
+@pytest.mark.parametrize('answer, status', [('403 Forbidden', 403), ('503 Service Unavailable', 503),
+                                            ('407 Proxy Authentication Required', 502), ('302 Found', 502)])
+def test_a_parent_that_refuses_a_tunnel(make_proxy, origin, answer, status):
+    origin.pages['origin.test:443'] = origin.page(message(f'HTTP/1.1 {answer}', ['Content-Length: 6'], b'secret'))
+    p = make_proxy(f'cache_peer 127.0.0.1 parent {origin.port} 0 no-query\nnever_direct allow all')
+    with p.connect() as c:
+        c.send(b'CONNECT origin.test:443 HTTP/1.1\r\nHost: origin.test:443\r\n\r\n')
+        r = c.response()
+    assert (r.status, r.get('X-Squid-Error')) == (status, 'ERR_CANNOT_FORWARD 0')
+    assert b'secret' not in r.body
