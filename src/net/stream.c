@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <unistd.h>
 #include "base/log.h"
@@ -79,6 +80,27 @@ ssize_t stream_recv(struct stream *s, void *buf, size_t n)
         got = recv(s->fd, buf, n, 0);
     while (got < 0 && errno == EINTR);
     return got >= 0 ? got : failure();
+}
+
+ssize_t stream_splice_from(struct stream *s, int pipe, size_t n)
+{
+    ssize_t got;
+
+    assert(n > 0);
+    do
+        got = splice(s->fd, NULL, pipe, NULL, n, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+    while (got < 0 && errno == EINTR);
+    return got >= 0 ? got : failure();
+}
+
+ssize_t stream_splice_to(struct stream *s, int pipe, size_t n)
+{
+    ssize_t sent;
+
+    do
+        sent = splice(pipe, NULL, s->fd, NULL, n, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+    while (sent < 0 && errno == EINTR);
+    return sent >= 0 ? sent : failure();
 }
 
 ssize_t stream_send(struct stream *s, const struct iovec *v, size_t n, bool more)

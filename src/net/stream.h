@@ -39,6 +39,10 @@ static inline struct iovec stream_piece(struct span s)
 }
 /* > 0 bytes taken; STREAM_AGAIN; STREAM_ERROR. more: further bytes follow at once (MSG_MORE). */
 ssize_t stream_send(struct stream *s, const struct iovec *v, size_t n, bool more);
+/* Between the socket and a pipe (splice(2)), n bytes at the most: as stream_recv() and stream_send(). STREAM_AGAIN from the
+ * first also where the pipe is full: have it empty. */
+ssize_t stream_splice_from(struct stream *s, int pipe, size_t n);
+ssize_t stream_splice_to(struct stream *s, int pipe, size_t n);
 /* Looks without taking: > 0 bytes wait; 0: the peer ended its side; STREAM_AGAIN; STREAM_ERROR: it is gone. */
 ssize_t stream_peek(struct stream *s);
 /* Ends our side (FIN). */

@@ -81,6 +81,27 @@ ssize_t client_conn_recv(struct client_conn *c, char *buf, size_t n)
     return client_conn_receive(c, buf, n, false);
 }
 
+bool client_conn_may_splice(const struct client_conn *c)
+{
+    return c->kept_len == 0 && !c->eof;
+}
+
+ssize_t client_conn_splice(struct client_conn *c, int pipe, size_t n)
+{
+    ssize_t got;
+
+    if (!c->readable)
+        return STREAM_AGAIN;
+    got = stream_splice_from(&c->stream, pipe, n);
+    if (got > 0) {
+        c->stamp = worker_mono(c->pw->worker);
+    } else {
+        c->readable = false;
+        c->eof = got == 0;
+    }
+    return got;
+}
+
 void client_conn_unread(struct client_conn *c, const char *p, size_t n)
 {
     if (c->kept_len > 0) { /* they were kept ones: step back */

@@ -61,6 +61,9 @@ bool client_conn_flush(struct client_conn *c);
 void client_conn_abort(struct client_conn *c, bool reset);
 /* Request body bytes: kept ones first, then from the socket. > 0, 0 (end), STREAM_AGAIN, STREAM_ERROR. */
 ssize_t client_conn_recv(struct client_conn *c, char *buf, size_t n);
+/* The same into a pipe, where nothing is kept: client_conn_may_splice(). */
+ssize_t client_conn_splice(struct client_conn *c, int pipe, size_t n);
+bool client_conn_may_splice(const struct client_conn *c);
 /* Puts back bytes that were received but belong to the next request. */
 void client_conn_unread(struct client_conn *c, const char *p, size_t n);
 /* What waits in kept, for a tunnel's first bytes. */

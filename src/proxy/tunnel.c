@@ -2,25 +2,22 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include "base/clock.h"
 #include "base/mem.h"
 #include "hdrs/parse.h"
 #include "net/connect.h"
 #include "proxy/account.h"
+#include "proxy/flow.h"
 #include "proxy/forward_head.h"
 #include "proxy/peer_select.h"
 #include "proxy/reply.h"
 #include "proxy/request_access.h"
 #include "proxy/request_loop.h"
 
-enum tunnel_state { TUNNEL_CONNECTING, TUNNEL_PEER_REPLY, TUNNEL_OPEN };
+/* Without bytes for so long, a tunnel gives its pipes back. */
+#define REST_US US_PER_S
 
-/* One direction. */
-struct flow {
-    struct strbuf waits; /* received, but not taken by the other side yet; at most one scratch buffer */
-    size_t at;
-    bool ended; /* its source has ended, and that was passed on */
-    uint64_t bytes;
-};
+enum tunnel_state { TUNNEL_CONNECTING, TUNNEL_PEER_REPLY, TUNNEL_OPEN };
 
 struct tunnel {
     struct client_conn *client;
@@ -35,7 +32,8 @@ struct tunnel {
     struct connector *connector;
     struct stream server;
     bool readable;
-    struct flow up, down; /* client to server, server to client */
+    struct flow up, down;      /* client to server, server to client */
+    struct worker_timer again; /* goes on passing bytes */
     struct parse_progress progress;
     int parent_status;        /* of the page when the parent refuses; 0: the page's own */
     const char *error_detail; /* static text; NULL: none */
@@ -43,14 +41,16 @@ struct tunnel {
 };
 
 static void open_route(struct tunnel *t);
+static void run(struct tunnel *t);
 
 static void tunnel_free(struct tunnel *t)
 {
     resolve_cancel(&t->query);
     connect_cancel(&t->connector);
     stream_close(&t->server, false);
-    sb_free(&t->up.waits);
-    sb_free(&t->down.waits);
+    worker_timer_clear(&t->again);
+    flow_free(&t->up);
+    flow_free(&t->down);
     request_unref(&t->request);
     settings_unref(&t->settings);
     free(t);
@@ -112,33 +112,9 @@ static void tunnel_fail(struct tunnel *t, enum error_id id, int sys_errno, const
 
 /* --- bytes ------------------------------------------------------------------------------------------------------ */
 
-enum flow_result { FLOW_GOES_ON, FLOW_BROKEN };
-
-/* What waits goes first. False: blocked. */
-static enum flow_result flush_flow(struct flow *f, struct stream *to, bool *blocked)
+static ssize_t server_recv(void *from, char *buf, size_t n)
 {
-    *blocked = false;
-    while (f->at < f->waits.len) {
-        struct iovec v = stream_piece(sb_from(&f->waits, f->at));
-        ssize_t n = stream_send(to, &v, 1, false);
-
-        if (n == STREAM_AGAIN) {
-            *blocked = true;
-            return FLOW_GOES_ON;
-        }
-        if (n == STREAM_ERROR)
-            return FLOW_BROKEN;
-        f->at += (size_t)n;
-        f->bytes += (uint64_t)n;
-    }
-    if (f->waits.p != NULL)
-        sb_free(&f->waits);
-    f->at = 0;
-    return FLOW_GOES_ON;
-}
-
-static ssize_t server_recv(struct tunnel *t, char *buf, size_t n)
-{
+    struct tunnel *t = from;
     ssize_t got;
 
     if (!t->readable)
@@ -149,52 +125,64 @@ static ssize_t server_recv(struct tunnel *t, char *buf, size_t n)
     return got;
 }
 
-/* From one side to the other until one of them blocks or ends. */
-static enum flow_result run_flow(struct tunnel *t, struct flow *f, bool upwards)
+static ssize_t server_splice(void *from, int pipe, size_t n)
 {
-    struct stream *to = upwards ? &t->server : &t->client->stream;
-    char *scratch = t->pw->worker->scratch;
-    bool blocked;
+    struct tunnel *t = from;
+    ssize_t got;
 
-    while (!f->ended) {
-        struct iovec v = { scratch, 0 };
-        ssize_t n, sent;
-
-        if (flush_flow(f, to, &blocked) == FLOW_BROKEN)
-            return FLOW_BROKEN;
-        if (blocked)
-            return FLOW_GOES_ON;
-        n = upwards ? client_conn_recv(t->client, scratch, WORKER_SCRATCH) : server_recv(t, scratch, WORKER_SCRATCH);
-        if (n == STREAM_AGAIN)
-            return FLOW_GOES_ON;
-        if (n == STREAM_ERROR)
-            return FLOW_BROKEN;
-        if (n == 0) {
-            f->ended = true;
-            stream_shutdown(to);
-            return FLOW_GOES_ON;
-        }
-        t->stamp = worker_mono(t->pw->worker);
-        v.iov_len = (size_t)n;
-        sent = stream_send(to, &v, 1, false);
-        if (sent == STREAM_ERROR)
-            return FLOW_BROKEN;
-        if (sent > 0)
-            f->bytes += (uint64_t)sent;
-        else
-            sent = 0;
-        if (sent < n)
-            sb_add(&f->waits, scratch + sent, (size_t)(n - sent));
-    }
-    return FLOW_GOES_ON;
+    if (!t->readable)
+        return STREAM_AGAIN;
+    got = stream_splice_from(&t->server, pipe, n);
+    if (got <= 0)
+        t->readable = false;
+    return got;
 }
 
+static bool server_may_splice(void *from)
+{
+    (void)from;
+    return true;
+}
+
+static ssize_t client_recv(void *from, char *buf, size_t n)
+{
+    return client_conn_recv(((struct tunnel *)from)->client, buf, n);
+}
+
+static ssize_t client_splice(void *from, int pipe, size_t n)
+{
+    return client_conn_splice(((struct tunnel *)from)->client, pipe, n);
+}
+
+static bool client_may_splice(void *from)
+{
+    return client_conn_may_splice(((struct tunnel *)from)->client);
+}
+
+static void run_again(struct worker_timer *timer)
+{
+    run(CONTAINER_OF(timer, struct tunnel, again));
+}
+
+/* Both directions, as far as they go in this turn. */
 static void run(struct tunnel *t)
 {
-    if (run_flow(t, &t->down, false) == FLOW_BROKEN || run_flow(t, &t->up, true) == FLOW_BROKEN)
+    const struct flow_source client = { t, client_recv, client_splice, client_may_splice };
+    const struct flow_source server = { t, server_recv, server_splice, server_may_splice };
+    char *scratch = t->pw->worker->scratch;
+    enum flow_result down, up;
+    bool moved = false;
+
+    down = flow_run(&t->down, &server, &t->client->stream, scratch, &moved);
+    up = down == FLOW_BROKEN ? FLOW_BROKEN : flow_run(&t->up, &client, &t->server, scratch, &moved);
+    if (moved)
+        t->stamp = worker_mono(t->pw->worker);
+    if (up == FLOW_BROKEN)
         tunnel_end(t, true);
     else if (t->down.ended && t->up.ended)
         tunnel_end(t, false);
+    else if (down == FLOW_MORE || up == FLOW_MORE)
+        worker_timer_set(t->pw->worker, &t->again, 0, run_again);
 }
 
 /* --- opening ---------------------------------------------------------------------------------------------------- */
@@ -222,7 +210,7 @@ static bool send_to_peer(struct tunnel *t)
 {
     bool blocked;
 
-    if (flush_flow(&t->up, &t->server, &blocked) == FLOW_GOES_ON)
+    if (flow_flush(&t->up, &t->server, &blocked) != FLOW_BROKEN)
         return true;
     tunnel_fail(t, ERR_WRITE_ERROR, errno, NULL);
     return false;
@@ -419,5 +407,10 @@ void tunnel_sweep(struct tunnel *t, int64_t mono)
     if (mono - t->stamp > t->settings->read_timeout || mono - t->client->opened > t->settings->client_lifetime) {
         t->log.timed_out = true;
         tunnel_end(t, false);
+        return;
+    }
+    if (mono - t->stamp > REST_US) {
+        flow_rest(&t->up);
+        flow_rest(&t->down);
     }
 }

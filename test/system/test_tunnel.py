@@ -1,5 +1,8 @@
 """CONNECT: bytes both ways, half-close, failure, refusal."""
+import contextlib
 import hashlib
+import os
+import resource
 import socket
 import threading
 
@@ -166,6 +169,86 @@ def test_a_reader_that_stops_holds_the_writer_back(proxy, server):
     assert proxy.rss() - before < 8 << 10
     c.close()
     s.close()
+
+
+def pipes(p):
+    n = 0
+    for fd in os.listdir(f'/proc/{p.process.pid}/fd'):
+        with contextlib.suppress(OSError):
+            n += os.readlink(f'/proc/{p.process.pid}/fd/{fd}').startswith('pipe:')
+    return n
+
+
+def test_bulk_goes_through_a_pipe_that_is_given_back(make_proxy, server):
+    """splice(2): two descriptors for as long as it lasts; what came is what went, both when it began and after."""
+    p = make_proxy('workers 1')
+    before = pipes(p)
+    c, s = open_tunnel(p, server)
+    reader = threading.Thread(target=lambda: got.append(read(s, 16 * len(LARGE))), daemon=True)
+    got = []
+    reader.start()
+    for _ in range(16):
+        c.send(LARGE)
+    reader.join(DEADLINE)
+    assert hashlib.sha256(got[0]).digest() == hashlib.sha256(LARGE * 16).digest()
+    assert pipes(p) == before + 2
+    soon(lambda: pipes(p) == before, 'the pipe is given back')
+    c.send(b'small')
+    assert read(s, 5) == b'small'
+    s.sendall(b'back')
+    assert read(c.sock, 4) == b'back'
+    c.close()
+    s.close()
+
+
+def test_no_pipe_when_descriptors_are_short(make_proxy, server):
+    p = make_proxy('workers 1', limits=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
+    before = pipes(p)
+    c, s = open_tunnel(p, server)
+    idle = [p.connect() for _ in range(60)]
+    soon(lambda: len(os.listdir(f'/proc/{p.process.pid}/fd')) >= 48, 'they are taken')
+    reader = threading.Thread(target=lambda: got.append(read(s, 8 * len(LARGE))), daemon=True)
+    got = []
+    reader.start()
+    for _ in range(8):
+        c.send(LARGE)
+    reader.join(DEADLINE)
+    assert got[0] == LARGE * 8 and pipes(p) == before
+    for i in idle:
+        i.close()
+    c.close()
+    s.close()
+
+
+def test_others_have_their_turn_beside_bulk(make_proxy, server, origin):
+    """A tunnel whose ends are as fast as the worker never blocks: it must stop by itself."""
+    p = make_proxy('workers 1')
+    url = origin.page(ok(b'x', 'Cache-Control: max-age=60')).url
+    c, s = open_tunnel(p, server)
+    over = threading.Event()
+    threads = [threading.Thread(target=lambda: drain(s), daemon=True),
+               threading.Thread(target=lambda: fill(c.sock, over), daemon=True)]
+    for t in threads:
+        t.start()
+    for _ in range(20):
+        assert p.get(url).body == b'x'
+    over.set()
+    for t in threads:
+        t.join(DEADLINE)
+    c.close()
+    s.close()
+
+
+def fill(sock, over):
+    while not over.is_set():
+        sock.sendall(LARGE)
+    sock.shutdown(socket.SHUT_WR)
+
+
+def drain(sock):
+    buffer = bytearray(1 << 20)
+    while sock.recv_into(buffer):
+        pass
 
 
 def test_a_name(proxy, server):
