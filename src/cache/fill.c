@@ -141,6 +141,22 @@ struct fill *fill_open(struct store *s, struct hash128 key, bool shared, struct 
     return f;
 }
 
+bool fill_join_at(struct store *s, struct hash128 key, uint64_t at, struct fill_reader *r)
+{
+    struct fill *f = store_pending_find(s, key);
+    bool ok;
+
+    if (f == NULL)
+        return false;
+    lock(f);
+    ok = (f->state == FILL_BODY || f->state == FILL_DONE) && is_joinable(f) && at < f->received;
+    if (ok)
+        fill_attach(f, r, false);
+    unlock(f);
+    fill_unref(&f);
+    return ok;
+}
+
 struct fill *fill_open_background(struct store *s, struct hash128 key)
 {
     struct fill *f = fill_new(s, key, true), *there = store_pending_join(s, f);

@@ -48,6 +48,9 @@ struct fill_reader {
  * (requests whose answers aren't for others); key is kept for storing all the same. A fill may have been stored
  * between a store_lookup() that missed and this call: look up again when *started. */
 struct fill *fill_open(struct store *s, struct hash128 key, bool shared, struct fill_reader *r, bool *started);
+/* Joins the fill under way for key if it is kept and has the byte `at` of its body already: for who wants a part and shouldn't
+ * wait for all that is in front of it. False: there is none such. */
+bool fill_join_at(struct store *s, struct hash128 key, uint64_t at, struct fill_reader *r);
 /* A fill without any reader, for a fetch nobody waits for (background validation). NULL when one is under way
  * already. */
 struct fill *fill_open_background(struct store *s, struct hash128 key);

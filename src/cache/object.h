@@ -81,6 +81,15 @@ static inline struct span object_head(const struct object *o)
     return span_of(o->head, o->head_len);
 }
 
+/* The stored head without its status line. */
+static inline struct span object_fields(const struct object *o)
+{
+    const char *end = memchr(o->head, '\n', o->head_len);
+    size_t n = end ? (size_t)(end + 1 - o->head) : o->head_len;
+
+    return span_of(o->head + n, o->head_len - n);
+}
+
 /* Content-Length of the stored body; 0 without one. */
 static inline uint64_t object_length(const struct object *o)
 {

@@ -404,6 +404,20 @@ struct fill *store_pending_join(struct store *s, struct fill *f)
     return there;
 }
 
+struct fill *store_pending_find(struct store *s, struct hash128 key)
+{
+    struct shard *sh = shard_of(s, key);
+    struct fill *there;
+
+    pthread_mutex_lock(&sh->lock);
+    for (there = *chain_of(sh, key); there != NULL && !hash128_eq(there->key, key); there = there->chain)
+        ;
+    if (there != NULL)
+        fill_ref(there);
+    pthread_mutex_unlock(&sh->lock);
+    return there;
+}
+
 void store_pending_leave(struct store *s, struct fill *f)
 {
     struct shard *sh = shard_of(s, f->key);

@@ -128,6 +128,15 @@ const struct directive directives_working[] = {
       .meaning = "How long error responses without explicit freshness are stored. More than 0 breaks RFC 9111." },
     { "minimum_expiry_time", &kind_duration, AT(minimum_expiry_time), "0 seconds",
       .meaning = "Responses that are fresh for less and have no validator aren't stored." },
+    { "range_offset_limit", &kind_size_limit, AT(range_offset_limits), NULL,
+      .meaning = "range_offset_limit none|size [[!]acl...]\n"
+                 "When a part of a response is asked for that begins before this byte, the whole is fetched, so that "
+                 "it can be\n"
+                 "stored; none: always. See quick_abort_min, too. Without any line parts are fetched as parts.",
+      .flags = REPEATS },
+    { "range_parts_max", &kind_count, AT(range_parts_max), "16",
+      .meaning = "How many parts one request may have of a stored response; with more, it gets the whole.", .low = 1,
+      .high = RANGE_PARTS_MOST },
     { "collapsed_forwarding", &kind_switch, AT(collapsed_forwarding), "on",
       .meaning = "Concurrent misses of one URL wait for one fetch." },
     { "vary_variants_max", &kind_count, AT(vary_variants_max), "64",
@@ -214,12 +223,12 @@ const struct directive directives_working[] = {
       .meaning = "How many bytes of chunk extensions a message may have in all.", .high = 16 * MB },
     { "request_body_max_size", &kind_size, AT(request_body_max_size), "0 KB",
       .meaning = "Larger request bodies are refused (413). 0: no limit." },
-    { "reply_body_max_size", &kind_reply_limit, AT(reply_limits), NULL,
+    { "reply_body_max_size", &kind_size_limit, AT(reply_limits), NULL,
       .meaning = "reply_body_max_size none|size [[!]acl...]\n"
                  "Longer response bodies are refused (403), or cut off where the length wasn't known before. The first "
                  "line whose\n"
                  "ACLs all hold counts.",
-      .flags = REPEATS },
+      .flags = REPEATS | ZERO_IS_NONE },
     { "client_request_buffer_max_size", &kind_size, AT(client_request_buffer_max_size), "512 KB",
       .meaning = "How much of a request is held while it can't be forwarded.", .high = 1024 * MB },
     /* connections */

@@ -144,7 +144,6 @@ const struct directive directives_ignored[] = {
     IGNORE("cpu_affinity_map", NULL, "which processor runs which worker"),
     IGNORE("memory_cache_mode", "always", "what is kept in memory when there is a disk"),
     IGNORE("memory_cache_shared", "on", "workers share one store"),
-    IGNORE("range_offset_limit", "0|0 *", "fetching more of an object than the range asked for"),
     IGNORE("cache_store_log", "none", "a log of what is stored and removed"),
     IGNORE("icap_log", "none", "a log of ICAP transactions"),
     IGNORE("stats_collection", "allow all", "which requests are counted"),

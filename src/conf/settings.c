@@ -10,6 +10,15 @@ struct settings *settings_ref(struct settings *s)
     return s;
 }
 
+static void free_size_limits(struct size_limit *limits, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(limits[i].where);
+        access_list_free(&limits[i].when);
+    }
+    free(limits);
+}
+
 static void free_lists(struct settings *s)
 {
     for (size_t i = 0; i < s->n_ports; i++) {
@@ -25,10 +34,6 @@ static void free_lists(struct settings *s)
     for (size_t i = 0; i < s->n_upgrades; i++) {
         free(s->upgrades[i].protocol);
         access_list_free(&s->upgrades[i].access);
-    }
-    for (size_t i = 0; i < s->n_reply_limits; i++) {
-        free(s->reply_limits[i].where);
-        access_list_free(&s->reply_limits[i].when);
     }
     for (size_t i = 0; i < s->n_error_pages; i++) {
         free(s->error_pages[i].name);
@@ -53,7 +58,8 @@ static void free_lists(struct settings *s)
     free(s->ports);
     free(s->peers);
     free(s->upgrades);
-    free(s->reply_limits);
+    free_size_limits(s->reply_limits, s->n_reply_limits);
+    free_size_limits(s->range_offset_limits, s->n_range_offset_limits);
     free(s->error_pages);
     free(s->deny_infos);
     free(s->stylesheet);

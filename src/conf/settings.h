@@ -58,7 +58,7 @@ struct upgrade_setting {        /* http_upgrade_request_protocols */
     struct access_list *access; /* never NULL */
 };
 
-struct reply_limit {          /* reply_body_max_size */
+struct size_limit {           /* reply_body_max_size, range_offset_limit: the first line whose ACLs hold counts */
     int64_t max;              /* bytes; -1: none */
     char *where;              /* FILE:LINE */
     struct access_list *when; /* NULL: always */
@@ -95,6 +95,9 @@ enum forwarded_for {
 };
 enum tristate { TRI_UNSET, TRI_OFF, TRI_ON };
 
+/* The most that range_parts_max may be. */
+#define RANGE_PARTS_MOST 256
+
 #define ARRAY_OF(type, name)                                                                                           \
     type *name;                                                                                                        \
     size_t n_##name
@@ -112,7 +115,8 @@ struct settings {
     ARRAY_OF(struct logformat_setting, logformats);
     ARRAY_OF(struct cachemgr_setting, cachemgr);
     ARRAY_OF(struct upgrade_setting, upgrades);
-    ARRAY_OF(struct reply_limit, reply_limits);
+    ARRAY_OF(struct size_limit, reply_limits);
+    ARRAY_OF(struct size_limit, range_offset_limits);
     ARRAY_OF(struct error_page_setting, error_pages);
     ARRAY_OF(struct deny_info, deny_infos);
     ARRAY_OF(struct addr, nameservers);
@@ -152,7 +156,7 @@ struct settings {
     enum forwarded_for forwarded_for;
     uint64_t request_header_max_size, reply_header_max_size;
     uint64_t request_body_max_size, client_request_buffer_max_size; /* 0: no limit */
-    int header_fields_max, vary_variants_max, interim_responses_max;
+    int header_fields_max, vary_variants_max, range_parts_max, interim_responses_max;
     uint64_t chunk_extension_max;
     bool client_persistent_connections, server_persistent_connections;
     enum tristate half_closed_clients;

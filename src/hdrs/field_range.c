@@ -44,30 +44,38 @@ static enum spec spec_parse(struct span s, uint64_t length, uint64_t *first, uin
     return SPEC_RANGE;
 }
 
-enum range_result range_parse(struct span value, uint64_t length, uint64_t *first, uint64_t *last)
+enum range_result range_parse(struct span value, uint64_t length, struct byte_range *out, size_t max, size_t *n)
 {
     struct span rest = span_trim(value), member;
-    size_t members = 0, satisfiable = 0;
+    size_t members = 0;
+    uint64_t total = 0;
 
+    *n = 0;
     if (!span_starts_nocase(rest, SPAN("bytes=")))
         return RANGE_IGNORE;
     rest = span_of(rest.p + 6, rest.len - 6);
     while (list_next(&rest, &member)) {
-        uint64_t a, b;
+        struct byte_range r;
 
         members++;
-        switch (spec_parse(member, length, &a, &b)) {
+        if (length == UINT64_MAX && (member.p[0] == '-' || members > 1))
+            return RANGE_IGNORE;
+        switch (spec_parse(member, length, &r.first, &r.last)) {
         case SPEC_BAD: return RANGE_IGNORE;
         case SPEC_UNSATISFIABLE: break;
         case SPEC_RANGE:
-            if (satisfiable++ == 0)
-                *first = a, *last = b;
+            if (*n == max)
+                return RANGE_IGNORE;
+            out[(*n)++] = r;
+            total += r.last - r.first + 1; /* max times a length: no overflow that matters before it is too much */
+            if (*n > 1 && total > length)
+                return RANGE_IGNORE;
             break;
         }
     }
     if (members == 0)
         return RANGE_IGNORE;
-    if (satisfiable == 0)
+    if (*n == 0)
         return RANGE_UNSATISFIABLE;
-    return satisfiable == 1 ? RANGE_ONE : RANGE_SEVERAL;
+    return *n == 1 ? RANGE_ONE : RANGE_SEVERAL;
 }

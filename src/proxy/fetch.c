@@ -112,6 +112,7 @@ struct fetch *fetch_start(const struct fetch_plan *plan)
     f->stale = plan->stale ? object_ref(plan->stale) : NULL;
     f->cacheable = plan->cacheable;
     f->upgrade = plan->upgrade;
+    f->whole = plan->whole;
     f->owner = plan->owner;
     f->stream.fd = -1;
     f->began = f->stamp = worker_mono(f->pw->worker);

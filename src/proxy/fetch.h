@@ -19,6 +19,7 @@ struct fetch_plan {
     struct object *stale;      /* to validate; a reference is taken; NULL: none */
     bool cacheable;            /* the answer may be stored */
     bool upgrade;              /* a 101 may come */
+    bool whole;                /* not the part that the request asks for */
     struct transaction
         *owner; /* whose client sends the body and whose log entry is filled; cleared by fetch_owner_gone() */
 };

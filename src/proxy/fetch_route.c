@@ -70,6 +70,7 @@ static bool send_request(struct fetch *f, int fd)
         .login = peer ? peer->login : NULL,
         .originserver = peer != NULL && peer->originserver,
         .upgrade = f->upgrade,
+        .whole = f->whole,
     };
     struct log_entry *e = fetch_log(f);
 

@@ -49,6 +49,8 @@ static bool passes(const struct settings *s, const struct forward_options *o, co
         return false;
     if (o->validate != NULL && is_condition(t))
         return false;
+    if (o->whole && (t == TOKEN_RANGE || t == TOKEN_IF_RANGE))
+        return false;
     /* Not two of them. */
     return !(t == TOKEN_AUTHORIZATION && o->originserver && has_login(o));
 }

@@ -50,13 +50,20 @@ static struct out_entry *new_entry(struct out_batch *b)
     return e;
 }
 
-void out_add_object(struct out_batch *b, struct object *o, bool own_head, size_t n, uint64_t first, uint64_t length)
+void out_add_object(struct out_batch *b, struct object *o, struct span status_line, size_t n, uint64_t first,
+                    uint64_t length)
 {
     struct out_entry *e = new_entry(b);
 
     e->object = o;
-    if (!own_head)
+    if (status_line.len > 0) {
+        struct span fields = object_fields(o);
+
+        add_piece(b, e, status_line.p, status_line.len);
+        add_piece(b, e, fields.p, fields.len);
+    } else {
         add_piece(b, e, o->head, o->head_len);
+    }
     add_piece(b, e, b->heads + b->heads_len, n);
     b->heads_len += n;
     e->head_bytes = e->bytes;

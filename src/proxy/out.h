@@ -41,9 +41,10 @@ bool out_has_room(const struct out_batch *b);
 /* Where to write the generated part (at least 2048 bytes): pass what was written to out_add_object(). */
 char *out_head_room(struct out_batch *b);
 
-/* Stored head of o (or, when own_head is set, none of it), then the n bytes just written at out_head_room(), then
- * [first, first + length) of its body. */
-void out_add_object(struct out_batch *b, struct object *o, bool own_head, size_t n, uint64_t first, uint64_t length);
+/* Stored head of o, with another status line (static, CRLF and all) unless status_line is SPAN_NONE, then the n bytes just written
+ * at out_head_room(), then [first, first + length) of its body. */
+void out_add_object(struct out_batch *b, struct object *o, struct span status_line, size_t n, uint64_t first,
+                    uint64_t length);
 /* bytes are taken over and freed. */
 void out_add_owned(struct out_batch *b, char *bytes, size_t n);
 

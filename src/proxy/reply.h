@@ -1,6 +1,7 @@
 /* proxy/reply.h: the parts of a response head that the proxy makes itself. Pure but for the worker's settings. */
 #pragma once
 #include "cache/object.h"
+#include "hdrs/field_range.h"
 #include "proxy/request.h"
 #include "proxy/worker_state.h"
 
@@ -8,6 +9,9 @@ struct reply_tail {
     bool has_length; /* Content-Length: length */
     bool chunked;    /* Transfer-Encoding: chunked */
     uint64_t length;
+    bool has_range; /* Content-Range: bytes range/whole */
+    struct byte_range range;
+    uint64_t whole;
     int64_t age;        /* seconds; -1: no Age */
     bool close;         /* Connection: close; else keep-alive where an HTTP/1.0 client needs to be told */
     bool minor_version; /* the client's: 1 or 0 */
@@ -21,5 +25,14 @@ size_t reply_tail(const struct proxy_worker *pw, const struct reply_tail *t, cha
 /* A 304 made of a stored head (W12), complete, malloc'ed; *n is its length. */
 char *reply_not_modified(const struct proxy_worker *pw, const struct object *o, const struct reply_tail *t, size_t *n);
 
+/* A 206 with several parts of a stored response (RFC 9110 section 15.3.7.2), complete, malloc'ed; *n is its length, *head_n that of
+ * its head. The tail's has_length and has_range are ignored. */
+char *reply_multipart(const struct proxy_worker *pw, const struct object *o, const struct byte_range *parts,
+                      size_t n_parts, struct reply_tail tail, size_t *n, size_t *head_n);
+/* A 416 for a stored response of `whole` bytes, likewise. */
+char *reply_unsatisfiable(const struct proxy_worker *pw, uint64_t whole, struct reply_tail tail, size_t *n);
+
+/* The status line of a response with one part. */
+extern const struct span reply_partial_line;
 /* "HTTP/1.1 200 Connection established" */
 extern const struct span reply_connect_established;

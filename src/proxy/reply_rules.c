@@ -3,10 +3,10 @@
 #include "proxy/request_access.h"
 
 /* The first line whose ACLs hold; NULL: none does. */
-static const struct reply_limit *limit_of(const struct settings *s, const struct request *r, int status)
+static const struct size_limit *limit_of(const struct settings *s, const struct request *r, int status)
 {
     for (size_t i = 0; i < s->n_reply_limits; i++) {
-        const struct reply_limit *l = &s->reply_limits[i];
+        const struct size_limit *l = &s->reply_limits[i];
 
         if (l->when == NULL || request_access_reply(l->when, r, status).answer == ACCESS_ALLOWED)
             return l;
@@ -17,7 +17,7 @@ static const struct reply_limit *limit_of(const struct settings *s, const struct
 bool reply_rules_allow(const struct settings *s, const struct request *r, int status, uint64_t length,
                        struct reply_ruling *ruling)
 {
-    const struct reply_limit *limit;
+    const struct size_limit *limit;
 
     *ruling = (struct reply_ruling){ .body_max = UINT64_MAX };
     if (!access_always_allows(s->http_reply_access)) {

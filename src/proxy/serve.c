@@ -2,6 +2,7 @@
 
 #include "config.h"
 
+#include "cache/range.h"
 #include "cache/validate.h"
 #include "hdrs/field_date.h"
 #include "proxy/account.h"
@@ -51,6 +52,22 @@ static void hit_log(struct log_entry *e, const struct request *r, const struct o
     e->reason = reason;
 }
 
+/* What a request's Range selects. */
+struct ranges {
+    enum range_result result;
+    size_t n;
+    struct byte_range parts[RANGE_PARTS_MOST];
+};
+
+static uint64_t ranges_bytes(const struct ranges *r)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < r->n; i++)
+        n += r->parts[i].last - r->parts[i].first + 1;
+    return n;
+}
+
 static void serve_not_modified(struct client_conn *c, const struct request *r, const struct object *o, enum log_tag tag,
                                const struct reply_tail *tail, const char *reason)
 {
@@ -63,24 +80,63 @@ static void serve_not_modified(struct client_conn *c, const struct request *r, c
     out_add_owned(&c->pw->out, bytes, n);
 }
 
+/* 416, or several parts: made whole, in memory of their own. */
+static void serve_own_reply(struct client_conn *c, const struct request *r, const struct object *o, enum log_tag tag,
+                            const struct reply_tail *tail, const struct ranges *ranges, const char *reason)
+{
+    struct log_entry e;
+    size_t n, head;
+    char *bytes;
+
+    if (ranges->result == RANGE_UNSATISFIABLE) {
+        bytes = reply_unsatisfiable(c->pw, object_length(o), *tail, &n);
+        hit_log(&e, r, o, tag, 416, n, 0, "the range asked for is beyond the end");
+    } else {
+        bytes = reply_multipart(c->pw, o, ranges->parts, ranges->n, *tail, &n, &head);
+        hit_log(&e, r, o, tag, 206, head, n - head, reason);
+    }
+    account(c->pw, &e, r);
+    out_add_owned(&c->pw->out, bytes, n);
+}
+
+/* What the request's conditions make of o. */
+static enum condition conditions_of(const struct client_conn *c, const struct request *r, const struct object *o,
+                                    struct ranges *ranges)
+{
+    enum condition condition;
+
+    ranges->result = RANGE_IGNORE;
+    if (o->status != 200 || !request_is_conditional(r->head))
+        return CONDITION_SEND;
+    condition = client_condition(r->head, o, worker_wall(c->pw->worker) / 1000000);
+    if (condition != CONDITION_SEND || o->body == NULL)
+        return condition;
+    ranges->result =
+        range_of(r->head, o, object_length(o), ranges->parts, (size_t)c->pw->settings->range_parts_max, &ranges->n);
+    if (ranges->result == RANGE_SEVERAL && ranges_bytes(ranges) > BATCH_BODY_MAX)
+        ranges->result = RANGE_IGNORE; /* it would all be copied; the whole isn't */
+    return condition;
+}
+
 void serve_object(struct client_conn *c, const struct request *r, struct transaction *tx, struct object *o,
                   enum log_tag tag, const char *reason)
 {
     struct proxy_worker *pw = c->pw;
-    enum condition condition = CONDITION_SEND;
+    struct ranges ranges;
+    enum condition condition = conditions_of(c, r, o, &ranges);
+    const struct byte_range *part = ranges.result == RANGE_ONE ? &ranges.parts[0] : NULL;
     struct reply_tail tail = {
         .age = object_age(o, worker_mono(pw->worker)),
         .close = !r->keep_alive || pw->draining,
         .minor_version = r->minor_version,
     };
-    uint64_t body = r->method == METHOD_HEAD ? 0 : object_length(o);
+    uint64_t length = part ? part->last - part->first + 1 : object_length(o);
+    uint64_t body = r->method == METHOD_HEAD ? 0 : length;
     struct log_entry e;
     size_t n;
 
-    if (o->status == 200 && request_is_conditional(r->head))
-        condition = client_condition(r->head, o, worker_wall(pw->worker) / 1000000);
-    if (condition == CONDITION_SEND && body > BATCH_BODY_MAX) {
-        transaction_object(tx ? tx : transaction_new(c, r), o, tag, reason);
+    if (condition == CONDITION_SEND && (ranges.result == RANGE_IGNORE || part != NULL) && body > BATCH_BODY_MAX) {
+        transaction_object(tx ? tx : transaction_new(c, r), o, tag, reason, part);
         return;
     }
     if (tail.close)
@@ -89,13 +145,21 @@ void serve_object(struct client_conn *c, const struct request *r, struct transac
         if (tag == TAG_TCP_MEM_HIT)
             tag = condition == CONDITION_NOT_MODIFIED_ETAG ? TAG_TCP_INM_HIT : TAG_TCP_IMS_HIT;
         serve_not_modified(c, r, o, tag, &tail, reason);
+    } else if (ranges.result != RANGE_IGNORE && part == NULL) {
+        serve_own_reply(c, r, o, tag, &tail, &ranges, reason);
     } else {
         tail.has_length = o->status != 204 && o->status != 304;
-        tail.length = object_length(o);
+        tail.length = length;
+        if (part != NULL) {
+            tail.has_range = true;
+            tail.range = *part;
+            tail.whole = object_length(o);
+        }
         n = reply_tail(pw, &tail, out_head_room(&pw->out));
-        hit_log(&e, r, o, tag, o->status, o->head_len + n, body, reason);
+        hit_log(&e, r, o, tag, part ? 206 : o->status,
+                (part ? reply_partial_line.len + object_fields(o).len : o->head_len) + n, body, reason);
         account(pw, &e, r);
-        out_add_object(&pw->out, o, false, n, 0, body);
+        out_add_object(&pw->out, o, part ? reply_partial_line : SPAN_NONE, n, part ? part->first : 0, body);
     }
     if (tx != NULL) {
         /* The batch holds o only until it is flushed; here nobody else will. */
@@ -242,6 +306,20 @@ static bool stored_denied(struct client_conn *c, const struct request *r, const 
     return true;
 }
 
+/* Only a part is asked for; range_offset_limit wants the whole fetched all the same. */
+static bool fetch_whole(const struct settings *s, const struct request *r)
+{
+    if (s->n_range_offset_limits == 0 || !range_is_only_condition(r->head))
+        return false;
+    for (size_t i = 0; i < s->n_range_offset_limits; i++) {
+        const struct size_limit *l = &s->range_offset_limits[i];
+
+        if (l->when == NULL || request_allowed(l->when, r))
+            return l->max < 0 || range_first(r->head) < (uint64_t)l->max;
+    }
+    return false;
+}
+
 /* GET and HEAD from what is stored. */
 static void serve_cached(struct client_conn *c, const struct request *r, struct transaction *tx, const char *line)
 {
@@ -278,7 +356,12 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
         }
         return;
     }
-    if (!pw->settings->collapsed_forwarding || request_is_conditional(r->head) || (r->cc.flags & CC_NO_STORE))
+    if (fetch_whole(pw->settings, r))
+        m.whole = true;
+    else if (request_is_conditional(r->head))
+        m.shared = false;
+    m.join = !m.whole && pw->settings->collapsed_forwarding && range_is_only_condition(r->head);
+    if (!pw->settings->collapsed_forwarding || (r->cc.flags & CC_NO_STORE))
         m.shared = false;
     transaction_miss(tx ? tx : transaction_new(c, r), &m);
 }

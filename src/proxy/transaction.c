@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include "base/mem.h"
+#include "cache/range.h"
 #include "cache/validate.h"
 #include "proxy/account.h"
 #include "proxy/mail.h"
@@ -230,6 +231,11 @@ static void open_fill(struct transaction *t, bool shared)
     t->reader = (struct fill_reader){ .wake = reader_wake };
     t->state = TX_HEAD;
     t->log.tag = t->miss.tag;
+    if (t->miss.join && fill_join_at(t->pw->store, t->request->key, range_first(t->request->head), &t->reader)) {
+        t->waiter = true;
+        transaction_progress(t);
+        return;
+    }
     f = fill_open(t->pw->store, t->request->key, shared, &t->reader, &started);
     t->waiter = !started;
     if (started && shared && stored_meanwhile(t, f)) {
@@ -243,6 +249,7 @@ static void open_fill(struct transaction *t, bool shared)
             .stale = t->miss.stale,
             .cacheable = t->miss.cacheable,
             .upgrade = t->miss.upgrade,
+            .whole = t->miss.whole,
             .owner = t,
         };
 
@@ -299,6 +306,7 @@ void transaction_tunnel(struct transaction *t, const char *access_line)
 void transaction_fetch_alone(struct transaction *t)
 {
     transaction_leave_fill(t, false);
+    t->miss.join = false;
     t->miss.tag = t->miss.stale != NULL ? TAG_TCP_REFRESH_MODIFIED : TAG_TCP_MISS;
     open_fill(t, false);
 }

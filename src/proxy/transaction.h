@@ -7,6 +7,7 @@
  * It knows heads and bodies, not the wire to the origin: that is fetch.c's. Threads: its client's worker. */
 #pragma once
 #include "cache/fill.h"
+#include "hdrs/field_range.h"
 #include "proxy/client_conn.h"
 #include "proxy/log_entry.h"
 
@@ -26,13 +27,16 @@ void transaction_admit(struct transaction *t);
 struct miss {
     struct object *stale;
     bool cacheable, shared, upgrade;
+    bool whole; /* a part is asked for; fetch the whole */
+    bool join;  /* a part is asked for; a fetch that has its first byte already will do */
     enum log_tag tag;
     const char *reason; /* static text: why it is a miss */
     const char *access_line;
 };
 void transaction_miss(struct transaction *t, const struct miss *m);
-/* Deliver o (a reference is taken). */
-void transaction_object(struct transaction *t, struct object *o, enum log_tag tag, const char *reason);
+/* Deliver o (a reference is taken); part: of its body, NULL: all. */
+void transaction_object(struct transaction *t, struct object *o, enum log_tag tag, const char *reason,
+                        const struct byte_range *part);
 /* CONNECT. */
 void transaction_tunnel(struct transaction *t, const char *access_line);
 

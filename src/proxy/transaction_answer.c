@@ -1,6 +1,7 @@
 #include "proxy/transaction_private.h"
 
 #include "base/clock.h"
+#include "cache/range.h"
 #include "cache/validate.h"
 #include "proxy/reply.h"
 #include "proxy/reply_rules.h"
@@ -53,7 +54,45 @@ static bool not_modified(struct transaction *t, struct object *o)
     return true;
 }
 
-/* pre = the whole head. */
+static void unsatisfiable(struct transaction *t, uint64_t length)
+{
+    struct client_conn *c = t->client;
+    struct reply_tail tail = {
+        .close = !t->request->keep_alive || t->pw->draining,
+        .minor_version = t->request->minor_version,
+    };
+    size_t n;
+    char *bytes = reply_unsatisfiable(t->pw, length, tail, &n);
+
+    transaction_interims_first(t);
+    out_add_owned(&t->pw->out, bytes, n);
+    t->log.status = 416;
+    t->log.bytes_out = t->log.head_out = n;
+    t->log.reason = "the range asked for is beyond the end";
+    (void)client_conn_flush(c);
+    transaction_finish(t);
+}
+
+/* A part of a whole response; true when t is answered already (416). The whole goes out to who asks for several parts here: the
+ * rare case isn't worth gathering what is still coming. */
+static bool select_part(struct transaction *t, struct object *o, uint64_t length)
+{
+    struct byte_range parts[RANGE_PARTS_MOST];
+    size_t n;
+
+    if (length == UINT64_MAX)
+        return false;
+    switch (range_of(t->request->head, o, length, parts, (size_t)t->settings->range_parts_max, &n)) {
+    case RANGE_ONE:
+        t->has_part = true;
+        t->part = parts[0];
+        return false;
+    case RANGE_UNSATISFIABLE: unsatisfiable(t, length); return true;
+    default: return false;
+    }
+}
+
+/* pre = the whole head. length: of the body, or of the part. */
 static void make_head(struct transaction *t, struct object *o, uint64_t length, bool show_age)
 {
     struct reply_tail tail = { .age = -1, .minor_version = t->request->minor_version };
@@ -62,7 +101,12 @@ static void make_head(struct transaction *t, struct object *o, uint64_t length, 
     char *at;
 
     t->no_body = bodyless_status || t->request->method == METHOD_HEAD;
-    if (length != UINT64_MAX && !bodyless_status) {
+    if (t->has_part) {
+        tail.has_range = tail.has_length = true;
+        tail.range = t->part;
+        tail.whole = length;
+        tail.length = t->part.last - t->part.first + 1;
+    } else if (length != UINT64_MAX && !bodyless_status) {
         tail.has_length = true;
         tail.length = length;
     } else if (!t->no_body && t->request->minor_version) {
@@ -77,23 +121,33 @@ static void make_head(struct transaction *t, struct object *o, uint64_t length, 
     if (tail.close)
         t->request->keep_alive = false;
     before = t->pre.len;
-    sb_span(&t->pre, object_head(o));
+    if (t->has_part) {
+        sb_span(&t->pre, reply_partial_line);
+        sb_span(&t->pre, object_fields(o));
+    } else {
+        sb_span(&t->pre, object_head(o));
+    }
     at = sb_reserve(&t->pre, REPLY_TAIL_MAX);
     t->pre.len += reply_tail(t->pw, &tail, at);
-    t->log.status = o->status;
+    t->log.status = t->has_part ? 206 : o->status;
     t->log.head_out = t->pre.len - before;
     t->log.mime = object_piece(o, o->content_type);
     t->log.reply_head = object_head(o);
 }
 
-void transaction_object(struct transaction *t, struct object *o, enum log_tag tag, const char *reason)
+void transaction_object(struct transaction *t, struct object *o, enum log_tag tag, const char *reason,
+                        const struct byte_range *part)
 {
     t->object = object_ref(o);
     t->log.tag = tag;
     t->log.reason = reason;
+    t->has_part = part != NULL;
+    if (part != NULL)
+        t->part = *part;
     make_head(t, o, object_length(o), true);
-    if (o->body != NULL)
-        t->cursor = body_cursor(o->body, 0, t->no_body ? 0 : object_length(o));
+    if (o->body != NULL && !t->no_body)
+        t->cursor = t->has_part ? body_cursor(o->body, t->part.first, t->part.last - t->part.first + 1)
+                                : body_cursor(o->body, 0, object_length(o));
     t->state = TX_OBJECT;
     if (t->begun)
         transaction_begin(t);
@@ -126,6 +180,11 @@ static void begin_reply(struct transaction *t)
     }
     if (!reply_allowed(t, o, fill_length(&t->reader)) || not_modified(t, o))
         return;
+    /* Unless the origin was asked for the part itself. */
+    if ((t->waiter || t->miss.whole || t->miss.stale != NULL) && select_part(t, o, fill_length(&t->reader)))
+        return;
+    if (t->has_part)
+        t->skip = t->part.first;
     make_head(t, o, fill_length(&t->reader), t->waiter);
     t->state = TX_RELAY;
     transaction_relay(t);
@@ -138,8 +197,8 @@ static void answer_from(struct transaction *t, struct object *stored, enum log_t
 
     t->log.tag = tag;
     t->log.reason = reason;
-    if (reply_allowed(t, o, object_length(o)) && !not_modified(t, o))
-        transaction_object(t, o, tag, reason);
+    if (reply_allowed(t, o, object_length(o)) && !not_modified(t, o) && !select_part(t, o, object_length(o)))
+        transaction_object(t, o, tag, reason, t->has_part ? &t->part : NULL);
     object_unref(&o);
 }
 

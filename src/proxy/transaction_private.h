@@ -24,6 +24,9 @@ struct transaction {
     struct fetch *fetch;   /* ours; NULL: over or none */
     struct object *object; /* delivered from the store; a reference */
     struct body_cursor cursor;
+    bool has_part; /* of the body: */
+    struct byte_range part;
+    uint64_t skip; /* bytes of the fill that are in front of it, and were not passed over yet */
     struct resolve_query query;
     struct log_entry log;
     int error_status;            /* of the page when the fetch fails; 0: the page's own */

@@ -70,11 +70,53 @@ void transaction_interim(struct transaction *t, const struct head *h)
 
 /* --- the body --------------------------------------------------------------------------------------------------- */
 
+/* Bytes of the fill in front of the part that is wanted. False: not all of them are here yet. */
+static bool pass_over(struct transaction *t)
+{
+    while (t->skip > 0) {
+        struct iovec v[RELAY_PIECES];
+        size_t k = fill_peek(&t->reader, v, RELAY_PIECES);
+        uint64_t here = 0;
+
+        for (size_t i = 0; i < k; i++)
+            here += v[i].iov_len;
+        if (here == 0)
+            return false;
+        here = here < t->skip ? here : t->skip;
+        fill_advance(&t->reader, here);
+        t->skip -= here;
+    }
+    return true;
+}
+
+/* Of a fill: everything that was wanted is taken. */
+static bool part_is_over(const struct transaction *t)
+{
+    return t->has_part && t->object == NULL && t->skip == 0 && t->reader.at > t->part.last;
+}
+
+static size_t fill_pieces(struct transaction *t, struct iovec *v, size_t n)
+{
+    uint64_t left = t->part.last + 1 - t->reader.at;
+    size_t k = fill_peek(&t->reader, v, n);
+
+    for (size_t i = 0; t->has_part && i < k; i++) {
+        if (v[i].iov_len >= left) {
+            v[i].iov_len = (size_t)left;
+            return i + 1;
+        }
+        left -= v[i].iov_len;
+    }
+    return k;
+}
+
 static size_t body_pieces(struct transaction *t, struct iovec *v, size_t n)
 {
     if (t->no_body)
         return 0;
-    return t->object != NULL ? body_peek(&t->cursor, v, n) : fill_peek(&t->reader, v, n);
+    if (t->object != NULL)
+        return body_peek(&t->cursor, v, n);
+    return part_is_over(t) || !pass_over(t) ? 0 : fill_pieces(t, v, n);
 }
 
 static void body_taken(struct transaction *t, uint64_t n)
@@ -90,7 +132,7 @@ enum body_end { BODY_GOES_ON, BODY_COMPLETE, BODY_CUT };
 /* Asked when no bytes are at hand. */
 static enum body_end body_end(struct transaction *t)
 {
-    if (t->no_body || t->object != NULL)
+    if (t->no_body || t->object != NULL || part_is_over(t))
         return BODY_COMPLETE;
     switch (fill_state(&t->reader)) {
     case FILL_DONE: return t->reader.at == fill_total(&t->reader) ? BODY_COMPLETE : BODY_GOES_ON;

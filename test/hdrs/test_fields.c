@@ -254,12 +254,45 @@ static void ranges_are_cut_to_the_representation(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(ranges); i++) {
-        uint64_t first = 0, last = 0;
-        enum range_result r = range_parse(span_str(ranges[i].value), ranges[i].length, &first, &last);
+        struct byte_range got[16] = { { 0, 0 } };
+        size_t n;
+        enum range_result r = range_parse(span_str(ranges[i].value), ranges[i].length, got, COUNT_OF(got), &n);
 
-        if (r != ranges[i].want || (r == RANGE_ONE && (first != ranges[i].first || last != ranges[i].last)))
-            fail_msg("%s: %d, %llu-%llu", ranges[i].why, (int)r, (unsigned long long)first, (unsigned long long)last);
+        if (r != ranges[i].want || (r == RANGE_ONE && (got[0].first != ranges[i].first || got[0].last != ranges[i].last)))
+            fail_msg("%s: %d, %llu-%llu", ranges[i].why, (int)r, (unsigned long long)got[0].first,
+                     (unsigned long long)got[0].last);
+        assert_int_equal(r == RANGE_ONE, n == 1 && r != RANGE_IGNORE);
     }
+}
+
+static void several_ranges_come_in_order_and_within_limits(void **state)
+{
+    struct byte_range got[3];
+    size_t n;
+
+    (void)state;
+    assert_int_equal(range_parse(SPAN("bytes=8-,0-1,4-4"), 10, got, 3, &n), RANGE_SEVERAL);
+    assert_int_equal(n, 3);
+    assert_true(got[0].first == 8 && got[0].last == 9 && got[1].first == 0 && got[1].last == 1 && got[2].first == 4);
+    assert_int_equal(range_parse(SPAN("bytes=8-,0-1,4-4,99-"), 10, got, 3, &n), RANGE_SEVERAL);
+    assert_int_equal(range_parse(SPAN("bytes=8-,0-1,4-4,5-5"), 10, got, 3, &n), RANGE_IGNORE);
+    /* the whole once is no amplification, more is */
+    assert_int_equal(range_parse(SPAN("bytes=0-4,5-9"), 10, got, 3, &n), RANGE_SEVERAL);
+    assert_int_equal(range_parse(SPAN("bytes=0-5,5-9"), 10, got, 3, &n), RANGE_IGNORE);
+    assert_int_equal(range_parse(SPAN("bytes=0-,0-"), 10, got, 3, &n), RANGE_IGNORE);
+}
+
+static void of_an_unknown_length_one_with_a_first_position(void **state)
+{
+    struct byte_range got[3];
+    size_t n;
+
+    (void)state;
+    assert_int_equal(range_parse(SPAN("bytes=5-9"), UINT64_MAX, got, 3, &n), RANGE_ONE);
+    assert_true(got[0].first == 5 && got[0].last == 9);
+    assert_int_equal(range_parse(SPAN("bytes=5-"), UINT64_MAX, got, 3, &n), RANGE_ONE);
+    assert_int_equal(range_parse(SPAN("bytes=-5"), UINT64_MAX, got, 3, &n), RANGE_IGNORE);
+    assert_int_equal(range_parse(SPAN("bytes=1-2,4-5"), UINT64_MAX, got, 3, &n), RANGE_IGNORE);
 }
 
 /* The usual form is read by a short cut: every day of eight years, and a second of each. */
@@ -314,6 +347,8 @@ int main(void)
         cmocka_unit_test(numbers_are_digits_only),
         cmocka_unit_test(numbers_are_printed),
         cmocka_unit_test(ranges_are_cut_to_the_representation),
+        cmocka_unit_test(several_ranges_come_in_order_and_within_limits),
+        cmocka_unit_test(of_an_unknown_length_one_with_a_first_position),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

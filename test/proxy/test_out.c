@@ -85,7 +85,7 @@ static void add(struct object *o, const char *tail, uint64_t first, uint64_t len
 {
     assert_true(out_has_room(&batch));
     memcpy(out_head_room(&batch), tail, strlen(tail));
-    out_add_object(&batch, o, false, strlen(tail), first, length);
+    out_add_object(&batch, o, SPAN_NONE, strlen(tail), first, length);
 }
 
 static void expect(struct strbuf *want, const struct object *o, const char *tail, uint64_t first, uint64_t length)

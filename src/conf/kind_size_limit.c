@@ -1,4 +1,4 @@
-/* reply_body_max_size: how long a response may be, and for whom. */
+/* Sizes with conditions: reply_body_max_size, range_offset_limit. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include "base/mem.h"
@@ -38,22 +38,28 @@ static size_t parse_limit(struct reading *r, const struct line *l, int64_t *max)
                    QUOTED_ARG(number));
         return 0;
     }
-    /* 0 means no limit, as it did in Squid 2 and does in its `none`. */
-    if (*max == 0)
-        *max = -1;
     return unit.p != NULL ? 2 : 1;
 }
 
-static void parse_reply_limit(struct reading *r, const struct directive *d, const struct line *l)
+/* The array that the row names, and its length behind it (ARRAY_OF). */
+struct size_limits {
+    struct size_limit *p;
+    size_t n;
+};
+
+static void parse_size_limit(struct reading *r, const struct directive *d, const struct line *l)
 {
-    struct reply_limit *limit;
+    struct size_limits *all = (void *)((char *)r->s + d->at);
+    struct size_limit *limit;
     int64_t max;
     size_t words;
 
-    (void)d;
     if (!words_between(r, l, 1, SIZE_MAX) || (words = parse_limit(r, l, &max)) == 0)
         return;
-    limit = ARRAY_PUSH(r->s->reply_limits, r->s->n_reply_limits);
+    /* 0 means no limit, as it did in Squid 2 and does in its `none`. */
+    if (max == 0 && (d->flags & ZERO_IS_NONE))
+        max = -1;
+    limit = ARRAY_PUSH(all->p, all->n);
     limit->max = max;
     limit->where = place_text(l->words[0].at);
     if (l->n > 1 + words) {
@@ -62,10 +68,12 @@ static void parse_reply_limit(struct reading *r, const struct directive *d, cons
     }
 }
 
-static void print_reply_limit(const struct settings *s, const struct directive *d, struct strbuf *out)
+static void print_size_limit(const struct settings *s, const struct directive *d, struct strbuf *out)
 {
-    for (size_t i = 0; i < s->n_reply_limits; i++) {
-        const struct reply_limit *l = &s->reply_limits[i];
+    const struct size_limits *all = (const void *)((const char *)s + d->at);
+
+    for (size_t i = 0; i < all->n; i++) {
+        const struct size_limit *l = &all->p[i];
 
         if (l->max < 0)
             sb_printf(out, "%s none", d->name);
@@ -77,4 +85,4 @@ static void print_reply_limit(const struct settings *s, const struct directive *
     }
 }
 
-const struct directive_kind kind_reply_limit = { parse_reply_limit, print_reply_limit };
+const struct directive_kind kind_size_limit = { parse_size_limit, print_size_limit };
