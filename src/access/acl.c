@@ -76,11 +76,15 @@ bool acl_add_values(struct acl_set *s, struct acl *a, const struct span *words, 
 {
     struct acl_line line = { .set = s, .self = a, .words = words, .n = n, .at = 2, .problem = p };
 
+    if (n > 2 && span_eq(words[2], SPAN("--"))) {
+        line.at = 3;
+        line.flags_ended = true;
+    }
     if (!a->type->kind->parse(&line, a->values))
         return false;
     /* Of dst it can't be said: a host without addresses matches none. */
     a->is_constant = span_eq(span_str(a->type->name), SPAN("src")) && addr_set_is_everything(a->values);
-    if (n == 2)
+    if (line.at == n)
         acl_warn(p, 0, "acl '%.*s' has no values: it never matches", ACL_SHOWN(words[0]));
     return true;
 }
@@ -135,6 +139,14 @@ struct span acl_name(const struct acl *a)
 const char *acl_type_name(const struct acl *a)
 {
     return a->type->name;
+}
+
+bool acl_set_has_type(const struct acl_set *s, const char *type)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (strcmp(s->acls[i]->type->name, type) == 0)
+            return true;
+    return false;
 }
 
 void acl_set_print(const struct acl_set *s, struct strbuf *out)

@@ -30,6 +30,8 @@ bool acl_define(struct acl_set *s, const struct span *words, size_t n, struct ac
  * takes it too long; an access list then lets no allow line match for it, and every deny line. */
 enum acl_answer { ACL_NO, ACL_YES, ACL_NEED_DST, ACL_UNDECIDED };
 enum acl_answer acl_matches(const struct acl *a, const struct access_facts *f);
+/* Is one of this type defined? What costs something to know is only found out when somebody asks. */
+bool acl_set_has_type(const struct acl_set *s, const char *type);
 /* The name it was defined under, its type's name, and "acl NAME TYPE values" for mgr:config. */
 struct span acl_name(const struct acl *a);
 const char *acl_type_name(const struct acl *a);

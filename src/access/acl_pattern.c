@@ -33,20 +33,22 @@ static void patterns_release(void *values)
     free(p);
 }
 
-/* -i and +i stand anywhere and hold for the patterns behind them on the line. */
+/* -i and +i stand anywhere before a -- and hold for the patterns behind them on the line. */
 static bool add_patterns(const struct acl_line *l, struct acl_patterns *p, size_t from)
 {
-    bool ignore_case = false;
+    bool ignore_case = false, flags_ended = l->flags_ended;
     char error[128];
 
     for (size_t i = from; i < l->n; i++) {
         struct span word = l->words[i];
 
-        if (span_eq(word, SPAN("-i")))
+        if (!flags_ended && span_eq(word, SPAN("-i")))
             ignore_case = true;
-        else if (span_eq(word, SPAN("+i")))
+        else if (!flags_ended && span_eq(word, SPAN("+i")))
             ignore_case = false;
-        else if (!span_eq(word, SPAN("-n")) && !regex_set_add(p->set, word, ignore_case, error))
+        else if (!flags_ended && span_eq(word, SPAN("--")))
+            flags_ended = true;
+        else if ((flags_ended || !span_eq(word, SPAN("-n"))) && !regex_set_add(p->set, word, ignore_case, error))
             return acl_fail(l->problem, i, "bad pattern '%.*s': %s", ACL_SHOWN(word), error);
     }
     regex_set_combine(p->set);
@@ -179,6 +181,47 @@ enum acl_answer acl_patterns_match_field(const struct acl_patterns *p, const str
         sb_str(&all, f == first ? "" : ", ");
         sb_span(&all, field_value(h, f));
     }
+    answer = acl_patterns_match(p, sb_view(&all));
+    sb_free(&all);
+    return answer;
+}
+
+/* The next `Name: value` line of p's field; *at moves behind it. */
+static bool next_block_value(const struct acl_patterns *p, struct span block, size_t *at, struct span *value)
+{
+    size_t name_len = strlen(p->field);
+
+    while (*at < block.len) {
+        const char *from = block.p + *at, *end = memchr(from, '\n', block.len - *at);
+        size_t len = end ? (size_t)(end - from) : block.len - *at;
+
+        *at += len + (end != NULL);
+        if (len > 0 && from[len - 1] == '\r')
+            len--;
+        if (len > name_len && from[name_len] == ':' && span_eq_nocase(span_of(from, name_len), span_str(p->field))) {
+            *value = span_trim(span_of(from + name_len + 1, len - name_len - 1));
+            return true;
+        }
+    }
+    return false;
+}
+
+enum acl_answer acl_patterns_match_block(const struct acl_patterns *p, struct span block)
+{
+    struct strbuf all = { 0 };
+    struct span first, more;
+    enum acl_answer answer;
+    size_t at = 0;
+
+    if (p->field == NULL || !next_block_value(p, block, &at, &first))
+        return ACL_NO;
+    if (!next_block_value(p, block, &at, &more))
+        return acl_patterns_match(p, first);
+    sb_span(&all, first);
+    do {
+        sb_str(&all, ", ");
+        sb_span(&all, more);
+    } while (next_block_value(p, block, &at, &more));
     answer = acl_patterns_match(p, sb_view(&all));
     sb_free(&all);
     return answer;

@@ -102,7 +102,60 @@ static enum acl_answer match_request_field(const void *values, const struct acce
 
 static enum acl_answer match_reply_field(const void *values, const struct access_facts *f)
 {
-    return acl_patterns_match_field(values, f->response);
+    return acl_patterns_match_block(values, f->reply_head);
+}
+
+/* What is there to be asked about. The log entry (ALE) always is. */
+static enum acl_answer match_has(const void *values, const struct access_facts *f)
+{
+    return yes_if(word_set_contains(values, SPAN("ALE")) ||
+                  (f->request != NULL && word_set_contains(values, SPAN("request"))) ||
+                  (f->status != 0 && word_set_contains(values, SPAN("response"))));
+}
+
+static enum acl_answer match_hier(const void *values, const struct access_facts *f)
+{
+    return yes_if(word_set_contains(values, f->hier));
+}
+
+static enum acl_answer match_peer_name(const void *values, const struct access_facts *f)
+{
+    return yes_if(f->peer_name.len > 0 && word_set_contains(values, f->peer_name));
+}
+
+static enum acl_answer match_peer_pattern(const void *values, const struct access_facts *f)
+{
+    return f->peer_name.len > 0 ? acl_patterns_match(values, f->peer_name) : ACL_NO;
+}
+
+static enum acl_answer match_error(const void *values, const struct access_facts *f)
+{
+    return yes_if(f->error_name.len > 0 && word_set_contains(values, f->error_name));
+}
+
+/* Whatever we ask about came from a client: what the proxy starts by itself passes no list. */
+static enum acl_answer match_initiator(const void *values, const struct access_facts *f)
+{
+    (void)f;
+    return yes_if(word_set_contains(values, SPAN("client")) || word_set_contains(values, SPAN("all")));
+}
+
+static enum acl_answer match_random(const void *values, const struct access_facts *f)
+{
+    return yes_if(chance_hits(values, f->draw));
+}
+
+static enum acl_answer match_maxconn(const void *values, const struct access_facts *f)
+{
+    return yes_if(limit_is_exceeded(values, f->client_connections));
+}
+
+/* A URL with a login in it is refused (400) before any list is asked, so none ever has one. */
+static enum acl_answer match_login_pattern(const void *values, const struct access_facts *f)
+{
+    (void)values;
+    (void)f;
+    return ACL_NO;
 }
 
 static enum acl_answer match_group(const void *values, const struct access_facts *f)
@@ -132,7 +185,7 @@ static enum acl_answer match_time(const void *values, const struct access_facts 
 }
 
 static const struct acl_type types[] = {
-#define ACL_TYPE(name, kind, matcher, field) { name, &(kind), matcher, field },
+#define ACL_TYPE(name, kind, matcher, field, values, meaning) { name, &(kind), matcher, field },
 #include "access/acl_type.def"
 #undef ACL_TYPE
 };
@@ -145,7 +198,7 @@ static const struct {
 };
 
 static const char *const names[] = {
-#define ACL_TYPE(name, kind, matcher, field) name,
+#define ACL_TYPE(name, kind, matcher, field, values, meaning) name,
 #include "access/acl_type.def"
 #undef ACL_TYPE
     "myip",
@@ -170,21 +223,14 @@ static const char *const missing[] = {
     "ext_user",
     "ext_user_regex",
     "external",
-    "has",
-    "hier_code",
     "ident",
     "ident_regex",
     "max_user_ip",
-    "maxconn",
     "note",
-    "peername",
-    "peername_regex",
     "proxy_auth",
     "proxy_auth_regex",
-    "random",
     "server_cert_fingerprint",
     "snmp_community",
-    "squid_error",
     "src_as",
     "srcdom_regex",
     "srcdomain",
@@ -197,8 +243,6 @@ static const char *const missing[] = {
     "ssl::server_name_regex",
     "ssl_error",
     "tag",
-    "transaction_initiator",
-    "urllogin",
     "user_cert",
 };
 

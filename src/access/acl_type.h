@@ -11,6 +11,7 @@ struct acl_line {
     const struct acl *self;   /* the ACL that gets the values */
     const struct span *words; /* words[at..n) are the values */
     size_t n, at;
+    bool flags_ended; /* a -- stood before words[at]: what looks like a flag is a value */
     struct acl_problem *problem;
 };
 
@@ -53,9 +54,26 @@ extern const struct acl_kind acl_kind_numbers;   /* struct number_set */
 extern const struct acl_kind acl_kind_statuses;  /* the same, 100-999 */
 extern const struct acl_kind acl_kind_domains;   /* struct domain_set */
 extern const struct acl_kind acl_kind_words;     /* struct word_set */
+/* Theirs, for kinds that only read their words in another way. */
+void *acl_words_make(const struct acl_type *type);
+void acl_words_print(const struct acl *a, struct strbuf *out);
+void acl_words_release(void *values);
 extern const struct acl_kind acl_kind_schemes;   /* the same, lower case */
 extern const struct acl_kind acl_kind_methods;   /* struct method_set */
 extern const struct acl_kind acl_kind_times;     /* struct time_set */
+
+/* acl_outcome.c: about how a transaction goes, and chance */
+extern const struct acl_kind acl_kind_has;        /* struct word_set of fixed words */
+extern const struct acl_kind acl_kind_hier;       /* the same */
+extern const struct acl_kind acl_kind_initiators; /* the same */
+extern const struct acl_kind acl_kind_errors;     /* struct word_set of ERR_ names */
+extern const struct acl_kind acl_kind_chance;     /* struct chance */
+extern const struct acl_kind acl_kind_limit;      /* struct limit */
+struct chance;
+/* True of the share of draws that the ACL says; the same draw is answered the same. */
+bool chance_hits(const struct chance *c, uint64_t draw);
+struct limit;
+bool limit_is_exceeded(const struct limit *l, unsigned n);
 
 /* Known methods as bits, so that most questions touch no text. */
 struct method_set;
@@ -70,6 +88,8 @@ enum acl_answer acl_patterns_match(const struct acl_patterns *p, struct span tex
 enum acl_answer acl_patterns_match_unescaped(const struct acl_patterns *p, struct span text);
 /* On the field's value; several lines are joined with commas. No such field: ACL_NO. */
 enum acl_answer acl_patterns_match_field(const struct acl_patterns *p, const struct head *h);
+/* The same in a head printed by us: a status line, then `Name: value` lines. */
+enum acl_answer acl_patterns_match_block(const struct acl_patterns *p, struct span block);
 
 /* acl_word.c: [!]NAME, in access lists and in any-of and all-of. */
 struct acl_word {

@@ -10,12 +10,16 @@
 #include "base/mem.h"
 #include "base/similar.h"
 
-/* Skips -n ("no look-ups"), which asks for what we do anyway. False: a flag that isn't one of these types'. */
+/* Skips -n ("no look-ups"), which asks for what we do anyway, and --, which ends flags. False: a flag that isn't one of these types'. */
 static bool skip_flags(const struct acl_line *l, size_t *at)
 {
-    for (*at = l->at; *at < l->n; ++*at) {
+    for (*at = l->at; *at < l->n && !l->flags_ended; ++*at) {
         struct span word = l->words[*at];
 
+        if (span_eq(word, SPAN("--"))) {
+            ++*at;
+            return true;
+        }
         if (word.len < 2 || (word.p[0] != '-' && word.p[0] != '+'))
             return true;
         if (!span_eq(word, SPAN("-n")))
@@ -173,7 +177,7 @@ const struct acl_kind acl_kind_domains = { domains_make, domains_parse, domains_
 
 /* ---- words ---- */
 
-static void *words_make(const struct acl_type *type)
+void *acl_words_make(const struct acl_type *type)
 {
     (void)type;
     return xcalloc(1, sizeof(struct word_set));
@@ -186,18 +190,18 @@ static bool words_parse(const struct acl_line *l, void *values)
     return true;
 }
 
-static void words_print(const struct acl *a, struct strbuf *out)
+void acl_words_print(const struct acl *a, struct strbuf *out)
 {
     word_set_print(a->values, out);
 }
 
-static void words_release(void *values)
+void acl_words_release(void *values)
 {
     word_set_clear(values);
     free(values);
 }
 
-const struct acl_kind acl_kind_words = { words_make, words_parse, words_print, words_release };
+const struct acl_kind acl_kind_words = { acl_words_make, words_parse, acl_words_print, acl_words_release };
 
 /* ---- schemes ---- */
 
@@ -229,7 +233,7 @@ static bool schemes_parse(const struct acl_line *l, void *values)
     return true;
 }
 
-const struct acl_kind acl_kind_schemes = { words_make, schemes_parse, words_print, words_release };
+const struct acl_kind acl_kind_schemes = { acl_words_make, schemes_parse, acl_words_print, acl_words_release };
 
 /* ---- methods ---- */
 

@@ -24,7 +24,13 @@ struct access_facts {
     bool dst_known;
     const struct addr *dst;
     size_t n_dst;
-    /* Replies (http_reply_access, http_status, rep_header): NULL and 0 before. */
-    const struct head *response;
+    /* One transaction's own number, in every question asked about it: `random` answers the same each time. */
+    uint64_t draw;
+    unsigned client_connections; /* open ones of the client's address when the request came; 0: not counted (maxconn) */
+    /* Replies and access.log: nothing and 0 before. */
+    struct span reply_head; /* status line and fields, as stored or sent; a line each, CRLF */
     int status;
+    struct span hier;       /* who was asked, as access.log says it: "HIER_DIRECT" */
+    struct span peer_name;  /* cache_peer's name; "" when it was none */
+    struct span error_name; /* "ERR_DNS_FAIL": the error page sent; "" for none */
 };

@@ -31,9 +31,9 @@ enum directive_flags {
     RAW = 4,      /* reads the line as written: quotes needn't match */
     UNIT_KB = 8,  /* a bare number counts kilobytes */
     UNIT_MS = 16, /* a bare number counts milliseconds */
-    MAY_BE_NEGATIVE = 32,
-    ZERO_IS_NONE = 128, /* no limit */
-    NONE_IS_NULL = 64,  /* the word none is no string at all */
+    MAY_BE_NEGATIVE = 32, /* -1 is a value */
+    NONE_IS_NULL = 64,    /* the word none is no string at all */
+    ZERO_IS_NONE = 128,   /* no limit */
 };
 
 struct directive {

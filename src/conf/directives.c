@@ -15,8 +15,12 @@ const struct directive directives_working[] = {
       .meaning =
           "acl NAME TYPE [flags] values...   or   acl NAME TYPE \"/path/of/a/list\"\n"
           "Names a condition for the access lists below. More lines of one name add values. all, localhost, manager,\n"
-          "to_localhost, to_linklocal and CONNECT exist from the start. A list file has one value a line; it must "
-          "exist.",
+          "to_localhost, to_linklocal and CONNECT exist from the start. The types, and when they are true:\n"
+#define ACL_TYPE(name, kind, matcher, field, values, meaning) "  " name " " values ": " meaning "\n"
+#include "access/acl_type.def"
+#undef ACL_TYPE
+          "Flags: -i and +i (patterns: in any letter case or not), -n (no look-ups), -- (no flags behind it).\n"
+          "A list file has one value a line; it must exist.",
       .flags = REPEATS },
     { "http_access", &kind_access, AT(http_access), NULL,
       .meaning = "http_access allow|deny [!]acl...\n"
@@ -271,6 +275,10 @@ const struct directive directives_working[] = {
       .meaning = "How long one request may take in all." },
     { "shutdown_lifetime", &kind_duration, AT(shutdown_lifetime), "30 seconds",
       .meaning = "How long a stop waits for what is in progress." },
+    { "client_ip_max_connections", &kind_count, AT(client_ip_max_connections), "-1",
+      .meaning = "How many connections one client address may have, on all workers together; one more is closed at once, with\n"
+                 "a line error:accept-client-connection in access.log. -1: any number. `acl x maxconn` counts the same.",
+      .flags = MAY_BE_NEGATIVE, .high = 1000000 },
     { "max_filedescriptors", &kind_count64, AT(max_filedescriptors), "0",
       .meaning =
           "How many files and connections may be open. 0: as the system says. A quarter of them, at most 1000, is kept "

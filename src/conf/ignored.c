@@ -345,8 +345,6 @@ const struct directive directives_ignored[] = {
            "rules after rewriting"),
     REFUSE("miss_access", "allow all", "use http_access to deny, or never_direct to route", "who may cause a fetch"),
     REFUSE("ident_lookup_access", "deny *", "there is no ident", "asking clients' hosts for the user"),
-    REFUSE("client_ip_max_connections", "-1", "clients would not be limited; use the firewall",
-           "connections per client address"),
     REFUSE("https_port", NULL, "TLS to clients; put a TLS terminator in front, or use http_port", "TLS to clients"),
     REFUSE("ftp_port", NULL, "there is no FTP", "a proxy for FTP clients"),
     { .name = "tcp_outgoing_tos",

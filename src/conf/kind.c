@@ -193,7 +193,9 @@ static void parse_count(struct reading *r, const struct directive *d, const stru
 {
     int64_t n;
 
-    if (read_count(r, d, l, &n))
+    if ((d->flags & MAY_BE_NEGATIVE) && l->n == 2 && span_eq(l->words[1].text, SPAN("-1")))
+        *(int *)field(r, d) = -1;
+    else if (read_count(r, d, l, &n))
         *(int *)field(r, d) = (int)n;
 }
 

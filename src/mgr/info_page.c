@@ -53,6 +53,8 @@ static void connections(struct view *v)
     /* Of one loop: there is one in each worker. */
     sb_printf(v->out, "\tSelect loop called: %" PRIu64 " times, %.3f ms avg\n", loops,
               loops > 0 ? 1000 * v->uptime * proxy_workers(v->r->proxy) / (double)loops : 0);
+    sb_printf(v->out, "\tNumber of connections refused (client_ip_max_connections):\t%" PRIu64 "\n",
+              v->now->v[CLIENT_CONNECTIONS_REFUSED]);
 }
 
 static void add_ratio(struct view *v, const char *label, enum counter part, enum counter whole)

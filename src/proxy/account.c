@@ -1,6 +1,7 @@
 #include "proxy/account.h"
 
 #include "proxy/proxy.h"
+#include "proxy/request_access.h"
 
 void log_entry_from_request(struct log_entry *e, const struct request *r)
 {
@@ -28,17 +29,42 @@ static enum service_time time_kind(enum log_tag tag)
     }
 }
 
-void account(struct proxy_worker *pw, struct log_entry *e, const struct request *r)
+static void end(struct proxy_worker *pw, struct log_entry *e)
 {
-    struct counters *c = counters_of(pw);
-    int64_t took;
-
     e->end_mono = worker_mono(pw->worker);
     e->end_wall = worker_wall(pw->worker);
     if (e->start_mono == 0) {
         e->start_mono = e->end_mono;
         e->start_wall = e->end_wall;
     }
+}
+
+void account_log(struct proxy_worker *pw, struct log_entry *e, const struct request *r)
+{
+    end(pw, e);
+    if (pw->logging) {
+        struct access_facts f = { .client = e->client, .local = e->local, .status = e->status };
+
+        if (r != NULL)
+            request_facts(r, &f);
+        else
+            f.draw = request_draw();
+        f.status = e->status;
+        f.reply_head = e->reply_head;
+        f.error_name = span_str(e->error_name);
+        request_facts_route(e, &f);
+        /* Unique without a line that all workers write on every hit. */
+        e->sequence = pw->sequence++ * proxy_workers(pw->proxy) + pw->worker->id;
+        access_log_write(pw->log, pw->worker, pw->settings, e, &f);
+    }
+}
+
+void account(struct proxy_worker *pw, struct log_entry *e, const struct request *r)
+{
+    struct counters *c = counters_of(pw);
+    int64_t took;
+
+    end(pw, e);
     took = e->end_mono - e->start_mono;
     count(c, CLIENT_HTTP_REQUESTS, 1);
     count(c, CLIENT_HTTP_KBYTES_IN, e->bytes_in);
@@ -54,14 +80,5 @@ void account(struct proxy_worker *pw, struct log_entry *e, const struct request 
     count_time(c, TIME_ALL, took);
     if (e->tag != TAG_TCP_TUNNEL)
         count_time(c, time_kind(e->tag), took);
-    if (pw->logging) {
-        struct access_facts f = { .client = e->client, .local = e->local, .status = e->status };
-
-        if (r != NULL)
-            request_facts(r, &f);
-        f.status = e->status;
-        /* Unique without a line that all workers write on every hit. */
-        e->sequence = pw->sequence++ * proxy_workers(pw->proxy) + pw->worker->id;
-        access_log_write(pw->log, pw->worker, pw->settings, e, &f);
-    }
+    account_log(pw, e, r);
 }

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "hdrs/parse.h"
 #include "proxy/account.h"
+#include "proxy/client_limit.h"
 #include "proxy/reply.h"
 #include "proxy/serve.h"
 #include "proxy/transaction.h"
@@ -72,6 +73,8 @@ void client_conn_new(struct proxy_worker *pw, int port, int fd, const struct add
             log_unfinished(c, 0);
             c->dead = true;
         }
+    } else {
+        c->dead = !client_limit_admits(pw, &c->peer, &c->local, &c->counted);
     }
     /* The request is often here already: no need to go round the loop for it. */
     c->readable = true;
@@ -87,6 +90,7 @@ static void client_free(struct client_conn *c)
     out_queue_drop(&c->out);
     free(c->kept);
     list_remove(&c->node);
+    client_tally_remove(pw->tally, &c->counted);
     free(c);
     atomic_fetch_sub_explicit(&pw->n_clients, 1, memory_order_relaxed);
     count(counters_of(pw), CLIENT_CONNECTIONS_CLOSED, 1);
@@ -267,7 +271,10 @@ static bool proxy_header(struct client_conn *c)
 {
     switch (client_conn_read_proxied(c)) {
     case CLIENT_PROXIED_WAIT: return c->readable;
-    case CLIENT_PROXIED_DONE: c->state = CLIENT_READ_HEAD; return true;
+    case CLIENT_PROXIED_DONE:
+        c->state = CLIENT_READ_HEAD;
+        c->dead = !client_limit_admits(c->pw, &c->peer, &c->local, &c->counted);
+        return true;
     case CLIENT_PROXIED_REFUSED: log_unfinished(c, 0); c->dead = true;
     }
     return true;

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "net/stream.h"
 #include "proxy/client_conn.h"
+#include "proxy/client_limit.h"
 #include "proxy/fetch.h"
 #include "proxy/worker_state.h"
 
@@ -31,6 +32,7 @@ struct proxy {
     struct proxy_worker *workers;
     unsigned n_workers;
     struct store *store;
+    struct client_tally *tally;
     struct access_log *log;
     int64_t started;
     int *fds; /* for the start; [port * n_workers + worker] */
@@ -200,6 +202,7 @@ static void make_via(struct proxy_worker *pw)
 static void use_settings(struct proxy_worker *pw, const int *fds)
 {
     pw->logging = access_log_enabled(pw->settings);
+    pw->tallying = pw->settings->client_ip_max_connections >= 0 || acl_set_has_type(pw->settings->acls, "maxconn");
     make_via(pw);
     pw->resolver = make_resolver(pw);
     set_listeners(pw, fds);
@@ -288,6 +291,8 @@ static void run_reconfigure(struct worker_msg *m)
         struct client_conn *c = CONTAINER_OF(n, struct client_conn, node);
 
         c->port = c->port < 0 ? -1 : port_index(pw->settings, &old->ports[c->port]);
+        if (c->state != CLIENT_PROXY_HEADER) /* whose it is, is not known yet */
+            client_limit_count(pw, &c->peer, &c->counted);
         if (c->port < 0)
             client_conn_drain(c);
     }
@@ -366,6 +371,7 @@ struct proxy *proxy_new(const struct proxy_config *c)
 
     p->n_workers = c->workers;
     p->store = store_new(&limits);
+    p->tally = client_tally_new();
     p->log = c->log;
     p->started = clock_wall_us();
     p->fds = xcalloc(n_fds ? n_fds : 1, sizeof *p->fds);
@@ -376,6 +382,7 @@ struct proxy *proxy_new(const struct proxy_config *c)
 
         pw->proxy = p;
         pw->store = p->store;
+        pw->tally = p->tally;
         pw->log = c->log;
         pw->service = c->service;
         pw->settings = settings_ref(c->settings);
@@ -436,6 +443,7 @@ void proxy_free(struct proxy **holder)
         settings_unref(&p->workers[i].settings);
     }
     store_free(&p->store);
+    client_tally_free(&p->tally);
     free(p->workers);
     free(p->fds);
     free(p);

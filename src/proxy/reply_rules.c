@@ -3,25 +3,27 @@
 #include "proxy/request_access.h"
 
 /* The first line whose ACLs hold; NULL: none does. */
-static const struct size_limit *limit_of(const struct settings *s, const struct request *r, int status)
+static const struct size_limit *limit_of(const struct settings *s, const struct request *r, const struct object *o,
+                                          const struct log_entry *so_far)
 {
     for (size_t i = 0; i < s->n_reply_limits; i++) {
         const struct size_limit *l = &s->reply_limits[i];
 
-        if (l->when == NULL || request_access_reply(l->when, r, status).answer == ACCESS_ALLOWED)
+        if (l->when == NULL ||
+            request_access_reply(l->when, r, o->status, object_head(o), so_far).answer == ACCESS_ALLOWED)
             return l;
     }
     return NULL;
 }
 
-bool reply_rules_allow(const struct settings *s, const struct request *r, int status, uint64_t length,
-                       struct reply_ruling *ruling)
+bool reply_rules_allow(const struct settings *s, const struct request *r, const struct object *o, uint64_t length,
+                       const struct log_entry *so_far, struct reply_ruling *ruling)
 {
     const struct size_limit *limit;
 
     *ruling = (struct reply_ruling){ .body_max = UINT64_MAX };
     if (!access_always_allows(s->http_reply_access)) {
-        struct access_verdict v = request_access_reply(s->http_reply_access, r, status);
+        struct access_verdict v = request_access_reply(s->http_reply_access, r, o->status, object_head(o), so_far);
 
         if (v.answer != ACCESS_ALLOWED) {
             ruling->error = ERR_ACCESS_DENIED;
@@ -31,7 +33,7 @@ bool reply_rules_allow(const struct settings *s, const struct request *r, int st
             return false;
         }
     }
-    limit = limit_of(s, r, status);
+    limit = limit_of(s, r, o, so_far);
     if (limit == NULL || limit->max < 0 || r->method == METHOD_HEAD)
         return true;
     ruling->body_max = (uint64_t)limit->max;

@@ -1,8 +1,10 @@
 /* proxy/reply_rules.h: may this response go to this client? http_reply_access and reply_body_max_size, asked in one place
  * for responses from the store and from an origin alike. Pure. */
 #pragma once
+#include "cache/object.h"
 #include "conf/settings.h"
 #include "proxy/error_page.h"
+#include "proxy/log_entry.h"
 #include "proxy/request.h"
 
 struct reply_ruling {
@@ -16,9 +18,9 @@ struct reply_ruling {
     uint64_t body_max;
 };
 
-/* status: the response's; length: its body's, UINT64_MAX when unknown. No body is sent to HEAD, so none is too long. */
-bool reply_rules_allow(const struct settings *s, const struct request *r, int status, uint64_t length,
-                       struct reply_ruling *ruling);
+/* length: of its body, UINT64_MAX when unknown. so_far: who was asked for it; NULL: nobody, it was stored. No body is sent to HEAD, so none is too long. */
+bool reply_rules_allow(const struct settings *s, const struct request *r, const struct object *o, uint64_t length,
+                       const struct log_entry *so_far, struct reply_ruling *ruling);
 /* Nothing is configured that could say no. */
 static inline bool reply_rules_none(const struct settings *s)
 {

@@ -255,6 +255,8 @@ bool request_from_head(struct request *r, const struct head *h, const struct req
     r->start_wall = o->wall;
     r->bytes_in = h->len;
     r->host_addr.family = 0;
+    r->draw = request_draw();
+    r->client_connections = o->client_connections;
     r->text = NULL;
     *error = ERR_INVALID_REQ;
     r->framing = request_framing(h);
@@ -354,6 +356,13 @@ void request_unref(struct request **holder)
     free(r);
 }
 
+uint64_t request_draw(void)
+{
+    static _Thread_local uint64_t last;
+
+    return ++last;
+}
+
 void request_facts(const struct request *r, struct access_facts *f)
 {
     *f = (struct access_facts){
@@ -371,6 +380,8 @@ void request_facts(const struct request *r, struct access_facts *f)
         .path = r->uri.path,
         .is_manager = r->is_manager,
         .request = r->head,
+        .draw = r->draw,
+        .client_connections = r->client_connections,
     };
 }
 

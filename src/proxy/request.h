@@ -36,6 +36,8 @@ struct request {
     int64_t start_mono, start_wall; /* microseconds: head complete */
     uint64_t bytes_in;              /* of the head */
     struct addr host_addr;          /* when the host is an IP literal; else family 0 */
+    uint64_t draw;                  /* this request's number, for `acl x random` */
+    unsigned client_connections;    /* of its client's address when it came; 0: not counted */
     char *text;                     /* kept copies: what uri points into */
 };
 
@@ -44,6 +46,7 @@ struct request_origin {
     const struct settings *settings;
     const struct port_setting *port;
     struct addr client, local;
+    unsigned client_connections; /* of the client's address; 0: not counted */
     int64_t mono, wall;
 };
 
@@ -60,6 +63,8 @@ struct request *request_keep(const struct request *r);
 struct request *request_ref(struct request *r);
 void request_unref(struct request **holder);
 
+/* A number that no other request of this worker has. */
+uint64_t request_draw(void);
 /* For access lists; spans are the request's. */
 void request_facts(const struct request *r, struct access_facts *f);
 /* Who asks: for access lists (acl_uses_indirect_client), and for the log (log_uses_indirect_client). */

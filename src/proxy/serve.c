@@ -294,8 +294,7 @@ static bool stored_denied(struct client_conn *c, const struct request *r, const 
     struct reply_ruling ruling;
     struct error_answer a = { .tag = TAG_TCP_DENIED_REPLY, .r = r };
 
-    if (reply_rules_none(c->pw->settings) ||
-        reply_rules_allow(c->pw->settings, r, o->status, object_length(o), &ruling))
+    if (reply_rules_none(c->pw->settings) || reply_rules_allow(c->pw->settings, r, o, object_length(o), NULL, &ruling))
         return false;
     a.id = ruling.error;
     a.status = ruling.status;
@@ -406,6 +405,7 @@ void serve_request(struct client_conn *c, const struct head *h)
         .port = client_conn_port(c),
         .client = c->peer,
         .local = c->local,
+        .client_connections = client_count_now(c->counted),
         .mono = worker_mono(pw->worker),
         .wall = worker_wall(pw->worker),
     };

@@ -13,7 +13,7 @@ static bool reply_allowed(struct transaction *t, const struct object *o, uint64_
 
     if (reply_rules_none(t->settings))
         return true;
-    if (reply_rules_allow(t->settings, t->request, o->status, length, &ruling)) {
+    if (reply_rules_allow(t->settings, t->request, o, length, &t->log, &ruling)) {
         t->body_left = ruling.body_max;
         return true;
     }

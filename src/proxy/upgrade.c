@@ -53,7 +53,7 @@ void upgrade_protocols(const struct request *r, const struct settings *s, struct
 static bool reply_may_be(const struct request *r, const struct settings *s)
 {
     return access_always_allows(s->http_reply_access) ||
-           request_access_reply(s->http_reply_access, r, 101).answer == ACCESS_ALLOWED;
+           request_access_reply(s->http_reply_access, r, 101, SPAN_NONE, NULL).answer == ACCESS_ALLOWED;
 }
 
 bool upgrade_wanted(const struct request *r, const struct settings *s)

@@ -3,6 +3,7 @@
 #pragma once
 #include "cache/store.h"
 #include "conf/settings.h"
+#include "net/client_tally.h"
 #include "net/listener.h"
 #include "net/pool.h"
 #include "net/resolve.h"
@@ -17,10 +18,13 @@ struct proxy_worker {
     struct worker *worker;
     struct proxy *proxy;
     struct store *store;
+    struct client_tally *tally; /* all workers' */
     struct access_log *log;
     const struct internal_service *service;
     struct settings *settings; /* in force here; one reference */
     bool logging;              /* access_log_enabled(settings) */
+    bool tallying;             /* settings ask for connections per address */
+    int64_t refusal_told;      /* monotonic microseconds: the last line in cache.log about one too many */
     struct resolver *resolver;
     struct pool *pool;
     struct port_listener **listeners; /* proxy.c's */

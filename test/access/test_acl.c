@@ -25,14 +25,37 @@ static const struct {
     { "Squid's but not ours", "x proxy_auth REQUIRED", FAILS, 1, "acl type 'proxy_auth' is not supported yet", NULL },
     { "another", "x srcdomain .a.test", FAILS, 1, "not supported yet", NULL },
     { "another", "x ssl::server_name .a.test", FAILS, 1, "not supported yet", NULL },
-    { "another", "x maxconn 10", FAILS, 1, "not supported yet", NULL },
-    { "told once", "x maxconn 10; x src all", FAILS, 0, "failed before", NULL },
+    { "told once", "x ident joe; x src all", FAILS, 0, "failed before", NULL },
     { "bad address", "x src 10.0.0.0/8 10.0.0.300", FAILS, 3, "10.0.0.300", NULL },
     { "netmask", "x src 10.0.0.0/8 10.0.0.0/255.0.0.0", WARNS, 3, "netmask", NULL },
     { "-n of dst", "x dst -n 10.0.0.0/8", GOOD, 0, "", NULL },
     { "-n of dstdomain", "x dstdomain -n .a.test", GOOD, 0, "", NULL },
     { "no such flag", "x dstdomain -i .a.test", FAILS, 2, "no flag '-i'", NULL },
     { "bad port", "x port 80 http", FAILS, 3, "http", NULL },
+    { "-- ends flags", "x dst -n -- 10.0.0.0/8", GOOD, 0, "", NULL },
+    { "-- alone", "x port -- 80", GOOD, 0, "", NULL },
+    { "-- and nothing", "x port --", WARNS, 0, "never matches", NULL },
+    { "behind -- a flag is a value", "x dstdomain -- -n..", FAILS, 3, "-n..", NULL },
+    { "a limit", "x maxconn 10", GOOD, 0, "", NULL },
+    { "no number", "x maxconn ten", FAILS, 2, "ten", NULL },
+    { "too large", "x maxconn 1000000000", FAILS, 2, "999999999", NULL },
+    { "no limit", "x maxconn", FAILS, 1, "one value", NULL },
+    { "two limits", "x maxconn 10; x maxconn 20", FAILS, 2, "one value", NULL },
+    { "a chance", "x random 0.25", GOOD, 0, "", NULL },
+    { "a fraction", "x random 1/3", GOOD, 0, "", NULL },
+    { "a ratio", "x random 3:5", GOOD, 0, "", NULL },
+    { "more than sure", "x random 5/3", FAILS, 2, "not a chance", NULL },
+    { "of nothing", "x random 0/0", FAILS, 2, "not a chance", NULL },
+    { "less than never", "x random -0.5", FAILS, 2, "not a chance", NULL },
+    { "no number", "x random often", FAILS, 2, "not a chance", NULL },
+    { "a tail", "x random 1/3x", FAILS, 2, "not a chance", NULL },
+    { "two chances", "x random 0.1 0.2", FAILS, 2, "one value", NULL },
+    { "who was asked", "x hier_code HIER_DIRECT CARP", GOOD, 0, "", NULL },
+    { "nobody's code", "x hier_code HEIR_DIRECT", FAILS, 2, "knows no", "HIER_DIRECT" },
+    { "has what", "x has responce", FAILS, 2, "knows no", "response" },
+    { "who began", "x transaction_initiator clinet", FAILS, 2, "knows no", "client" },
+    { "an error page", "x squid_error ERR_DNS_FAIL", GOOD, 0, "", NULL },
+    { "no error page", "x squid_error DNS_FAIL", FAILS, 2, "ERR_", NULL },
     { "bad status", "x http_status 99", FAILS, 2, "99", NULL },
     { "bad status", "x http_status 099", FAILS, 2, "099", NULL },
     { "status range", "x http_status 400-499", GOOD, 0, "", NULL },
@@ -68,8 +91,8 @@ static const struct {
     { "CONNECT, another type", "CONNECT port 443", FAILS, 1, "built in", NULL },
     { "CONNECT, an unknown type", "CONNECT frob 443", FAILS, 1, "built in", NULL },
     { "manager, as in old files", "manager proto cache_object", WARNS, 0, "built in", NULL },
-    { "manager, as in mgr:config", "manager url_regex -i ^cache_object:// +i ^[^:]+://[^/]+/squid-internal-mgr/",
-      WARNS, 0, "built in", NULL },
+    { "manager, as in mgr:config", "manager url_regex -i ^cache_object:// +i ^[^:]+://[^/]+/squid-internal-mgr/", WARNS,
+      0, "built in", NULL },
     { "manager, something else", "manager src 10.0.0.1", FAILS, 0, "built in", NULL },
     { "manager, half of it", "manager url_regex ^cache_object:", FAILS, 0, "built in", NULL },
 };
@@ -128,7 +151,8 @@ static void failed_acls_are_undecided(void **state)
 static const char request_text[] = "GET /path HTTP/1.1\r\nHost: www.example.org\r\nUser-Agent: Mozilla/5.0\r\n"
                                    "Referer: http://a.test/\r\nX-One: first\r\nx-one: second\r\n"
                                    "Content-Type: text/plain\r\n\r\n";
-static const char response_text[] = "HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nX-Two: yes\r\n\r\n";
+static const char response_text[] =
+    "HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nX-Two: yes\r\nX-Three: a\r\nX-Three:  b \r\n\r\n";
 
 static const struct {
     const char *line, *host, *dst; /* host NULL: the example's; dst NULL: unknown, "": none */
@@ -186,6 +210,33 @@ static const struct {
     { "x rep_header X-Two no", NULL, NULL, ACL_NO },
     { "x http_status 400-499", NULL, NULL, ACL_YES },
     { "x http_status 200", NULL, NULL, ACL_NO },
+    { "x rep_header x-two ^yes$", NULL, NULL, ACL_YES },
+    { "x rep_header X-Three ^a,.b$", NULL, NULL, ACL_YES },
+    { "x rep_header X .", NULL, NULL, ACL_NO },
+    { "x rep_header HTTP/1.1 .", NULL, NULL, ACL_NO },
+    { "x url_regex -i -- PATH", NULL, NULL, ACL_YES },
+    { "x url_regex -- -i", NULL, NULL, ACL_NO },
+    { "x url_regex -- -i path", NULL, NULL, ACL_YES },
+    { "x dstdomain -n -- .example.org", NULL, NULL, ACL_YES },
+    { "x maxconn 2", NULL, NULL, ACL_YES },
+    { "x maxconn 3", NULL, NULL, ACL_NO },
+    { "x random 1", NULL, NULL, ACL_YES },
+    { "x random 0/7", NULL, NULL, ACL_NO },
+    { "x hier_code HIER_DIRECT FIRSTUP_PARENT", NULL, NULL, ACL_YES },
+    { "x hier_code HIER_DIRECT", NULL, NULL, ACL_NO },
+    { "x peername other upstream", NULL, NULL, ACL_YES },
+    { "x peername Upstream", NULL, NULL, ACL_NO },
+    { "x peername_regex -i ^UP", NULL, NULL, ACL_YES },
+    { "x peername_regex ^UP", NULL, NULL, ACL_NO },
+    { "x squid_error ERR_READ_TIMEOUT ERR_DNS_FAIL", NULL, NULL, ACL_YES },
+    { "x squid_error ERR_READ_TIMEOUT", NULL, NULL, ACL_NO },
+    { "x has request", NULL, NULL, ACL_YES },
+    { "x has response", NULL, NULL, ACL_YES },
+    { "x has ALE", NULL, NULL, ACL_YES },
+    { "x transaction_initiator client", NULL, NULL, ACL_YES },
+    { "x transaction_initiator all", NULL, NULL, ACL_YES },
+    { "x transaction_initiator internal icp", NULL, NULL, ACL_NO },
+    { "x urllogin .", NULL, NULL, ACL_NO },
     { "x time SMTWHFA 00:00-24:00", NULL, NULL, ACL_YES },
     { "x any-of localhost x1", NULL, NULL, ACL_YES },
     { "x any-of localhost !x1", NULL, NULL, ACL_NO },
@@ -210,11 +261,10 @@ static size_t parse_addresses(const char *text, struct addr out[LINE_WORDS])
 
 static void facts_are_asked(void **state)
 {
-    static struct head request, response;
+    static struct head request;
 
     (void)state;
     head_of_request(&request, request_text);
-    head_of_response(&response, response_text);
     for (size_t i = 0; i < LENGTH(answers); i++) {
         struct acl_set *s = acl_set_new();
         struct access_facts f = example_facts();
@@ -222,8 +272,12 @@ static void facts_are_asked(void **state)
         enum acl_answer got;
 
         f.request = &request;
-        f.response = &response;
+        f.reply_head = span_str(response_text);
         f.status = 404;
+        f.hier = SPAN("FIRSTUP_PARENT");
+        f.peer_name = SPAN("upstream");
+        f.error_name = SPAN("ERR_DNS_FAIL");
+        f.client_connections = 3;
         if (answers[i].host != NULL)
             set_host(&f, answers[i].host);
         if (answers[i].dst != NULL) {
@@ -243,8 +297,17 @@ static void facts_are_asked(void **state)
 /* Without a response (http_access) or a head there is nothing to match. */
 static void missing_heads_match_nothing(void **state)
 {
-    static const char *const lines[] = { "x rep_header X-Two .", "x rep_mime_type .", "x http_status 100-999",
-                                         "x browser .", "x req_header Host ." };
+    static const char *const lines[] = { "x rep_header X-Two .",
+                                         "x rep_mime_type .",
+                                         "x http_status 100-999",
+                                         "x browser .",
+                                         "x req_header Host .",
+                                         "x has request response",
+                                         "x hier_code HIER_DIRECT",
+                                         "x peername a",
+                                         "x peername_regex .*",
+                                         "x squid_error ERR_DNS_FAIL",
+                                         "x maxconn 0" };
 
     (void)state;
     for (size_t i = 0; i < LENGTH(lines); i++) {
@@ -258,13 +321,35 @@ static void missing_heads_match_nothing(void **state)
     }
 }
 
+/* The share is kept, the answer to one draw stays, and two ACLs don't throw the same dice. */
+static void chance_is_fair_and_steady(void **state)
+{
+    struct acl_set *s = acl_set_new();
+    struct access_facts f = example_facts();
+    unsigned hits = 0, both = 0;
+
+    (void)state;
+    define(s, "x random 1/4");
+    define(s, "y random 1:3");
+    for (f.draw = 1; f.draw <= 100000; f.draw++) {
+        enum acl_answer x = acl_matches(acl_find(s, SPAN("x")), &f), y = acl_matches(acl_find(s, SPAN("y")), &f);
+
+        hits += x == ACL_YES;
+        both += x == ACL_YES && y == ACL_YES;
+        assert_int_equal(acl_matches(acl_find(s, SPAN("x")), &f), x);
+    }
+    assert_in_range(hits, 24000, 26000); /* 7 standard deviations */
+    assert_in_range(both, 5700, 6800);
+    acl_set_free(&s);
+}
+
 static void escapes_hide_nothing_from_url_patterns(void **state)
 {
     static const struct {
         const char *url;
         enum acl_answer want;
     } urls[] = {
-        { "http://a.test/?%66orbidden", ACL_YES }, { "http://a.test/?%46orbidden", ACL_NO },
+        { "http://a.test/?%66orbidden", ACL_YES },  { "http://a.test/?%46orbidden", ACL_NO },
         { "http://a.test/?%2566orbidden", ACL_NO }, { "http://a.test/?%6", ACL_NO },
         { "http://a.test/%zz%forbidden", ACL_YES },
     };
@@ -461,6 +546,7 @@ int main(void)
         cmocka_unit_test(failed_acls_are_undecided),
         cmocka_unit_test(facts_are_asked),
         cmocka_unit_test(missing_heads_match_nothing),
+        cmocka_unit_test(chance_is_fair_and_steady),
         cmocka_unit_test(escapes_hide_nothing_from_url_patterns),
         cmocka_unit_test(endless_patterns_are_undecided),
         cmocka_unit_test(unknown_methods_are_compared_by_name),

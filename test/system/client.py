@@ -60,10 +60,12 @@ class Response(Message):
 
 
 class Client:
-    def __init__(self, port, host='127.0.0.1', receive_buffer=None):
+    def __init__(self, port, host='127.0.0.1', receive_buffer=None, source=None):
         self.sock = socket.socket(socket.AF_INET6 if ':' in host else socket.AF_INET)
         if receive_buffer is not None:
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        if source is not None:
+            self.sock.bind((source, 0))
         self.sock.settimeout(DEADLINE)
         self.sock.connect((host, port))
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

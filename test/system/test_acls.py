@@ -1,0 +1,160 @@
+"""ACL types whose effect is seen on the wire or in the log."""
+import contextlib
+import signal
+
+from client import soon
+from origin import ok
+from proxy import NAME, free_port
+
+FRESH = 'Cache-Control: max-age=600'
+
+
+def logged_urls(p, name):
+    return [line.url for line in p.lines(name)]
+
+
+def test_reply_fields_decide_misses_and_hits(make_proxy, origin):
+    secret = origin.page(ok(b'secret', 'X-Class: internal', FRESH))
+    public = origin.page(ok(b'public', 'X-Class: open', FRESH))
+    p = make_proxy('acl internal rep_header X-Class -i ^Internal$\nhttp_reply_access deny internal')
+    assert [p.get(secret.url).status for _ in range(2)] == [403, 403], 'from the origin, then from the store'
+    assert p.codes(secret.url, 2) == ['TCP_DENIED_REPLY/403'] * 2
+    assert [p.get(public.url).body for _ in range(2)] == [b'public'] * 2
+    assert secret.count == public.count == 1
+
+
+def test_media_types_of_replies(make_proxy, origin):
+    page = origin.page(ok(b'x', 'Content-Type: application/x-msdownload'))
+    p = make_proxy('acl exe rep_mime_type ^application/x-msdownload\nhttp_reply_access deny exe')
+    assert p.get(page.url).status == 403
+
+
+def test_random_keeps_its_share_and_its_word(make_proxy, origin):
+    page = origin.page(ok(b'x', FRESH))
+    p = make_proxy('workers 1\nacl half random 1/2\nacl never random 0\nacl always random 1.0\n'
+                   'http_access deny never\nhttp_access deny !always\nhttp_access deny half')
+    with p.connect() as c:
+        denied = sum(c.get(page.url).status == 403 for _ in range(400))
+    assert 140 < denied < 260, '6 standard deviations'
+    # Asked again when the address is known, the dice must not be thrown again: half, not a quarter, get through.
+    q = make_proxy('workers 1\nacl half random 1/2\nacl far dst 192.0.2.0/24\nhttp_access deny half\n'
+                   'http_access deny far\ndns_nameservers 127.0.0.1', hosts=('dice.test',))
+    with q.connect() as c:
+        url = f'http://dice.test:{origin.port}{page.path}'
+        denied = sum(c.get(url, 'Cache-Control: no-cache').status == 403 for _ in range(400))
+    assert 140 < denied < 260
+
+
+def test_who_was_asked_and_how_it_ended(make_proxy, origin):
+    page, dead = origin.page(ok(b'x', FRESH)), f'http://127.0.0.1:{free_port()}/'
+    p = make_proxy(f'cache_peer 127.0.0.1 parent {origin.port} 0 no-query originserver name=upstream\n'
+                   'acl far url_regex -- /dead\n'
+                   'acl up dstdomain up.test\ncache_peer_access upstream allow up\nnever_direct allow up\n'
+                   'acl direct hier_code HIER_DIRECT\nacl parent peername upstream\nacl re peername_regex -i ^UPST\n'
+                   'acl failed squid_error ERR_CONNECT_FAIL\nacl answered has response\n'
+                   'access_log stdio:{dir}/direct.log squid direct\naccess_log stdio:{dir}/parent.log squid parent re\n'
+                   'access_log stdio:{dir}/failed.log squid failed answered\naccess_log stdio:{dir}/access.log squid')
+    up = f'http://up.test{page.path}'
+    assert p.get(page.url).body == p.get(up).body == p.get(up).body == b'x'
+    assert p.get(dead).status == 503
+    p.logged(dead)
+    soon(lambda: logged_urls(p, 'failed.log') == [dead], 'the failure is logged')
+    assert logged_urls(p, 'direct.log') == [page.url, dead]
+    assert logged_urls(p, 'parent.log') == [up], 'the hit asked nobody'
+
+
+def test_peers_decide_about_replies(make_proxy, origin):
+    page = origin.page(ok(b'x'))
+    p = make_proxy(f'cache_peer 127.0.0.1 parent {origin.port} 0 no-query originserver name=upstream\n'
+                   'cache_peer_access upstream allow all\nnever_direct allow all\nacl parent peername upstream\nhttp_reply_access deny parent')
+    assert p.get(f'http://up.test{page.path}').status == 403
+    assert page.count == 1
+
+
+def test_a_login_in_the_url_passes_no_rule(make_proxy, origin):
+    p = make_proxy('acl login urllogin .\nhttp_access deny login\nacl mine transaction_initiator client\n'
+                   'http_access allow mine\nhttp_access deny all')
+    page = origin.page(ok(b'x'))
+    assert p.get(page.url).status == 200
+    assert p.get(page.url.replace('http://', 'http://user:word@')).status == 400
+    assert page.count == 1
+
+
+def occupy(p, page, n, **options):
+    """n connections that have had an answer each, so that they are counted."""
+    clients = [p.connect(**options) for _ in range(n)]
+    for c in clients:
+        assert c.get(page.url).status == 200
+    return clients
+
+
+def info(p, label):
+    with p.connect(source='127.0.0.8') as c:
+        text = c.get(f'http://{NAME}:{p.port}/squid-internal-mgr/info').body.decode()
+    return int(text.split(label + ':')[1].split()[0])
+
+
+def test_connections_of_one_address_are_limited(make_proxy, origin):
+    page = origin.page(ok(b'x', FRESH))
+    p = make_proxy('client_ip_max_connections 3')
+    clients = occupy(p, page, 3)
+    with p.connect() as one_more:
+        assert one_more.is_closed()
+    with p.connect(source='127.0.0.9') as other:
+        assert other.get(page.url).status == 200, 'the limit is per address'
+    assert clients[0].get(page.url).status == 200
+    lines = p.logged('error:accept-client-connection')
+    assert [(x.what, x.client) for x in lines] == [('NONE_NONE/000', '127.0.0.1')]
+    p.wait_cache_log(r'WARNING: 127\.0\.0\.1 attempting more than 3 connections')
+    assert info(p, 'refused (client_ip_max_connections)') == 1
+    clients.pop().close()
+
+    def is_admitted():
+        with p.connect() as c:
+            with contextlib.suppress(OSError, AssertionError, EOFError):
+                return c.get(page.url).status == 200
+        return False
+    soon(is_admitted, 'there is room again')
+    for c in clients:
+        c.close()
+
+
+def test_maxconn(make_proxy, origin):
+    page = origin.page(ok(b'x', FRESH))
+    p = make_proxy('acl many maxconn 2\nhttp_access deny many')
+    clients = occupy(p, page, 2)
+    with p.connect() as third:
+        assert third.get(page.url).status == 403, 'two workers count together'
+        assert clients[0].get(page.url).status == 403, 'while there are three, none of them is served'
+    soon(lambda: clients[0].get(page.url).status == 200, 'the third is gone')
+    others = occupy(p, page, 2, source='127.0.0.9')
+    for c in clients + others:
+        c.close()
+
+
+def test_a_reload_counts_the_connections_there_are(make_proxy, origin):
+    page = origin.page(ok(b'x', FRESH))
+    p = make_proxy('')
+    clients = occupy(p, page, 3)
+    p.configure('acl many maxconn 2\nhttp_access deny many')
+    p.signal(signal.SIGHUP)
+    soon(lambda: clients[0].get(page.url).status == 403, 'three are more than two')
+    for c in clients:
+        c.close()
+    soon(lambda: p.get(page.url).status == 200, 'they are gone')
+
+
+def test_the_limit_is_the_clients_behind_a_balancer(make_proxy, origin):
+    page = origin.page(ok(b'x', FRESH))
+    p = make_proxy('http_port 127.0.0.1:{port} require-proxy-header\nproxy_protocol_access allow all\n'
+                   'client_ip_max_connections 1')
+
+    def through(client):
+        c = p.connect()
+        c.send(b'PROXY TCP4 %s 192.0.2.1 5000 80\r\n' % client)
+        return c
+    with through(b'198.51.100.1') as one, through(b'198.51.100.2') as other:
+        assert one.get(page.url).status == other.get(page.url).status == 200
+        with through(b'198.51.100.1') as again:
+            assert again.is_closed()
+    assert [x.client for x in p.logged('error:accept-client-connection')] == ['198.51.100.1']
