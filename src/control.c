@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include "check_access.h"
 #include "load.h"
 #include "pidfile.h"
 
@@ -57,6 +58,8 @@ int control(const struct options *o)
     struct settings *s;
     int status;
 
+    if (o->action == ACTION_CHECK_ACCESS)
+        return check_access(o);
     if (o->action == ACTION_PARSE)
         return parse(o);
     /* Warnings were seen at the start; only what keeps us from going on is worth a line. */

@@ -1,4 +1,4 @@
-/* control.h: -k: commands for a running proxy, and -k parse. */
+/* control.h: -k: commands for a running proxy, and what is asked of the configuration. */
 #pragma once
 #include "options.h"
 

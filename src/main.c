@@ -1,4 +1,4 @@
-/* main.c: the command line and the exit status. 0: done; 1: it wasn't, and stderr says why. */
+/* main.c: the command line and the exit status. 0: done; 1: it wasn't, and stderr says why; check_access.h has its own. */
 #include "config.h"
 
 #include <openssl/crypto.h>
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
     struct options o = options_parse(argc, argv);
 
     switch (o.action) {
-    case ACTION_BAD: return 1;
+    case ACTION_BAD: return o.bad_status;
     case ACTION_HELP: options_help(); return 0;
     case ACTION_VERSION: return version();
     case ACTION_PRINT_DEFAULT: return print_default();

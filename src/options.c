@@ -7,13 +7,14 @@
 #include <string.h>
 #include "base/similar.h"
 
-enum { OPT_FOREGROUND = 256, OPT_PRINT_DEFAULT, OPT_EMBEDDED };
+enum { OPT_FOREGROUND = 256, OPT_PRINT_DEFAULT, OPT_EMBEDDED, OPT_JSON };
 
 static const struct option long_options[] = {
     { "help", no_argument, NULL, 'h' },
     { "version", no_argument, NULL, 'v' },
     { "foreground", no_argument, NULL, OPT_FOREGROUND },
     { "embedded", no_argument, NULL, OPT_EMBEDDED },
+    { "json", no_argument, NULL, OPT_JSON },
     { "print-default-config", no_argument, NULL, OPT_PRINT_DEFAULT },
     { NULL, 0, NULL, 0 },
 };
@@ -30,6 +31,7 @@ static const struct {
     { "shutdown", ACTION_SHUTDOWN, "let requests finish (shutdown_lifetime), then stop" },
     { "interrupt", ACTION_INTERRUPT, "stop now" },
     { "kill", ACTION_KILL, "kill it" },
+    { "check-access", ACTION_CHECK_ACCESS, NULL },
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
@@ -50,8 +52,14 @@ void options_help(void)
          "\n"
          "Talk to a running proxy (found through pid_filename)");
     for (size_t i = 0; i < COMMANDS; i++)
-        printf("  -k %-14s%s\n", commands[i].word, commands[i].meaning);
+        if (commands[i].meaning != NULL)
+            printf("  -k %-14s%s\n", commands[i].word, commands[i].meaning);
     puts("\n"
+         "Ask the configuration\n"
+         "  -k check-access METHOD URL [CLIENT [USER]] [--json]\n"
+         "                   would http_access let this request through, and which line says so? CLIENT: an address,\n"
+         "                   127.0.0.1 without. Exit status: 0 allowed, 1 denied, 2 it can't be told\n"
+         "\n"
          "Other\n"
          "  -z               nothing to do (there is no disk cache to create); always succeeds\n"
          "  -v, --version    print the version and how this binary was built\n"
@@ -113,6 +121,7 @@ static bool level(const char *text, int *out)
 static struct options bad(struct options o, const char *before, const char *what, const char *after)
 {
     fprintf(stderr, "loligo: %s%s%s; try loligo --help\n", before, what, after);
+    o.bad_status = o.action == ACTION_CHECK_ACCESS ? 2 : 1;
     o.action = ACTION_BAD;
     return o;
 }
@@ -128,7 +137,7 @@ static const char *the_option(char **argv, char letter[3])
 
 struct options options_parse(int argc, char **argv)
 {
-    struct options o = { .action = ACTION_RUN, .stderr_level = -1 };
+    struct options o = { .action = ACTION_RUN, .stderr_level = -1, .bad_status = 1 };
     char letter[3];
     int c;
 
@@ -145,6 +154,7 @@ struct options options_parse(int argc, char **argv)
         case 's': break;
         case OPT_FOREGROUND: o.foreground = true; break;
         case OPT_EMBEDDED: o.embedded = true; break;
+        case OPT_JSON: o.json = true; break;
         case OPT_PRINT_DEFAULT: o.action = ACTION_PRINT_DEFAULT; break;
         case 'k': o.action = command(optarg); break;
         case 'n':
@@ -162,7 +172,13 @@ struct options options_parse(int argc, char **argv)
         if (o.action == ACTION_BAD || o.action == ACTION_HELP)
             return o;
     }
-    if (optind < argc)
+    o.arguments = argv + optind;
+    o.n_arguments = argc - optind;
+    if (o.action == ACTION_CHECK_ACCESS && (o.n_arguments < 2 || o.n_arguments > 4))
+        return bad(o, "-k check-access", " METHOD URL [CLIENT [USER]]", ": two to four words");
+    if (o.json && o.action != ACTION_CHECK_ACCESS)
+        return bad(o, "--json", "", " goes with -k check-access only");
+    if (optind < argc && o.action != ACTION_CHECK_ACCESS)
         return bad(o, "unexpected argument '", argv[optind], "'");
     if (o.embedded && o.file != NULL)
         return bad(o, "-f ", o.file, " and --embedded exclude one another");

@@ -5,16 +5,17 @@
 
 enum action {
     ACTION_RUN,
-    ACTION_PARSE,       /* -k parse */
-    ACTION_CHECK,       /* -k check */
-    ACTION_RECONFIGURE, /* -k reconfigure */
-    ACTION_ROTATE,      /* -k rotate */
-    ACTION_SHUTDOWN,    /* -k shutdown */
-    ACTION_INTERRUPT,   /* -k interrupt */
-    ACTION_KILL,        /* -k kill */
-    ACTION_MAKE_DIRS,   /* -z */
-    ACTION_VERSION,     /* -v */
-    ACTION_HELP,        /* -h */
+    ACTION_PARSE,        /* -k parse */
+    ACTION_CHECK,        /* -k check */
+    ACTION_RECONFIGURE,  /* -k reconfigure */
+    ACTION_ROTATE,       /* -k rotate */
+    ACTION_SHUTDOWN,     /* -k shutdown */
+    ACTION_INTERRUPT,    /* -k interrupt */
+    ACTION_KILL,         /* -k kill */
+    ACTION_CHECK_ACCESS, /* -k check-access METHOD URL [CLIENT [USER]] */
+    ACTION_MAKE_DIRS,    /* -z */
+    ACTION_VERSION,      /* -v */
+    ACTION_HELP,         /* -h */
     ACTION_PRINT_DEFAULT,
     ACTION_BAD, /* already explained on stderr */
 };
@@ -27,6 +28,10 @@ struct options {
     bool foreground;          /* --foreground, or -N */
     int stderr_level;         /* -d; -1: cache.log only */
     const char *service_name; /* -n */
+    bool json;                /* --json: ACTION_CHECK_ACCESS answers in JSON */
+    char **arguments;         /* ACTION_CHECK_ACCESS: what stands behind it */
+    int n_arguments;
+    int bad_status; /* ACTION_BAD: the exit status; -k check-access has 1 for "denied" */
 };
 
 /* Points into argv. */

@@ -147,6 +147,48 @@ struct access_verdict access_check(const struct access_list *l, const struct acc
     return (struct access_verdict){ answer_of(allows_otherwise(l)), "default", NULL };
 }
 
+/* As acl_words_match(), and notes what each word said. */
+static enum acl_answer match_seen(const struct line *line, const struct access_facts *f, struct access_word_seen *seen)
+{
+    enum acl_answer all = ACL_YES;
+
+    for (size_t i = 0; i < line->n; i++) {
+        const struct acl_word *w = &line->words[i];
+
+        seen[i] = (struct access_word_seen){ .name = acl_name(w->acl),
+                                             .type = acl_type_name(w->acl),
+                                             .is_negated = w->is_negated };
+        if (all == ACL_NO || all == ACL_NEED_DST)
+            continue;
+        seen[i].is_asked = true;
+        seen[i].answer = acl_matches(w->acl, f);
+        if (seen[i].answer == ACL_NEED_DST || seen[i].answer == ACL_UNDECIDED)
+            all = seen[i].answer;
+        else if ((seen[i].answer == ACL_YES) == w->is_negated)
+            all = ACL_NO;
+    }
+    return all;
+}
+
+struct access_verdict access_explain(const struct access_list *l, const struct access_facts *f, access_seen *seen,
+                                     void *ctx)
+{
+    for (const struct line *line = l->lines, *end = line + l->n_lines; line < end; line++) {
+        struct access_word_seen *words = xcalloc(line->n, sizeof *words);
+        enum acl_answer answer = match_seen(line, f, words);
+        struct access_line_seen s = { line->where, line->allows, answer != ACL_NO, words, line->n };
+
+        if (answer == ACL_UNDECIDED && line->allows)
+            s.decides = false;
+        seen(ctx, &s);
+        free(words);
+        if (s.decides)
+            return (struct access_verdict){ answer == ACL_NEED_DST ? ACCESS_NEED_DST : answer_of(line->allows),
+                                            line->where, answer == ACL_NEED_DST ? NULL : line->words[line->n - 1].acl };
+    }
+    return (struct access_verdict){ answer_of(allows_otherwise(l)), "default", NULL };
+}
+
 bool access_always_allows(const struct access_list *l)
 {
     if (l == NULL)

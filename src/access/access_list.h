@@ -24,6 +24,23 @@ struct access_verdict {
     const struct acl *last; /* the last ACL of that line: deny_info's; NULL: none */
 };
 struct access_verdict access_check(const struct access_list *l, const struct access_facts *f);
+/* The same verdict, with every line that was tried, in order; the last one may have decided. For whoever asks why
+ * (-k check-access): slower, constant ACLs are asked as well. seen: what it is given is its own during the call only. */
+struct access_word_seen {
+    struct span name;
+    const char *type;
+    bool is_negated, is_asked; /* not asked: a word in front of it said no */
+    enum acl_answer answer;
+};
+struct access_line_seen {
+    const char *where;
+    bool allows, decides;
+    const struct access_word_seen *words;
+    size_t n;
+};
+typedef void access_seen(void *ctx, const struct access_line_seen *line);
+struct access_verdict access_explain(const struct access_list *l, const struct access_facts *f, access_seen *seen,
+                                     void *ctx);
 /* NULL lists allow everything; constant ones don't look at the facts. */
 bool access_always_allows(const struct access_list *l);
 struct strbuf;

@@ -1,4 +1,4 @@
-/* net/hosts.h: the hosts file, read once. Private to net's resolver. Read-only once read: any thread. */
+/* net/hosts.h: the hosts file, read once. For net's resolver, and -k check-access, which runs no loop. Read-only once read: any thread. */
 #pragma once
 #include "net/addr.h"
 

@@ -99,10 +99,10 @@ static void undecided_is_never_allowed(void **state)
         const char *lines;
         enum access_answer want;
     } undecided[] = {
-        { "allow slow; deny all", ACCESS_DENIED },      { "deny slow; allow all", ACCESS_DENIED },
-        { "allow !slow; deny all", ACCESS_DENIED },     { "deny !slow; allow all", ACCESS_DENIED },
+        { "allow slow; deny all", ACCESS_DENIED },       { "deny slow; allow all", ACCESS_DENIED },
+        { "allow !slow; deny all", ACCESS_DENIED },      { "deny !slow; allow all", ACCESS_DENIED },
         { "deny slow them; allow all", ACCESS_ALLOWED }, { "allow us; deny slow", ACCESS_ALLOWED },
-        { "deny any; allow all", ACCESS_DENIED },       { "allow both; deny all", ACCESS_DENIED },
+        { "deny any; allow all", ACCESS_DENIED },        { "allow both; deny all", ACCESS_DENIED },
     };
     struct acl_set *s = example_set();
     struct access_facts f = example_facts();
@@ -148,8 +148,7 @@ static void bad_lines_are_refused(void **state)
         struct acl_problem p;
 
         if (list_line(l, s, bad_lines[i].line, "f:1", &p) || p.is_warning || p.word != bad_lines[i].word ||
-            strstr(p.text, bad_lines[i].says) == NULL ||
-            !span_eq(p.suggestion, span_str(bad_lines[i].suggestion)))
+            strstr(p.text, bad_lines[i].says) == NULL || !span_eq(p.suggestion, span_str(bad_lines[i].suggestion)))
             fail_msg("%s: word %zu: '%s', did you mean '%.*s'", bad_lines[i].why, p.word, p.text,
                      SPAN_ARG(p.suggestion));
         assert_true(access_list_is_empty(l));
@@ -164,10 +163,17 @@ static void constant_lists_fold(void **state)
         const char *lines;
         bool default_allow, want;
     } constant[] = {
-        { "", true, true },           { "", false, false },           { "allow all", false, true },
-        { "deny all", true, false },  { "allow all us", true, false }, { "deny !all; allow all", false, true },
-        { "deny us; allow all", false, false },                        { "deny !all", false, true },
-        { "allow !all", true, false }, { "allow all all", false, true }, { "allow everyone", false, true },
+        { "", true, true },
+        { "", false, false },
+        { "allow all", false, true },
+        { "deny all", true, false },
+        { "allow all us", true, false },
+        { "deny !all; allow all", false, true },
+        { "deny us; allow all", false, false },
+        { "deny !all", false, true },
+        { "allow !all", true, false },
+        { "allow all all", false, true },
+        { "allow everyone", false, true },
     };
     struct acl_set *s = example_set();
 
@@ -274,8 +280,9 @@ static void time_the_default_rules(void **state)
 {
     enum { ROUNDS = 1000000 };
     struct acl_set *s = example_set();
-    struct access_list *l = list_of(s, false, "deny !Safe_ports; deny CONNECT !SSL_ports; allow localhost manager; "
-                                              "deny manager; allow localhost; deny all");
+    struct access_list *l = list_of(s, false,
+                                    "deny !Safe_ports; deny CONNECT !SSL_ports; allow localhost manager; "
+                                    "deny manager; allow localhost; deny all");
     struct access_facts f = example_facts();
     int64_t start;
     size_t allowed = 0;
@@ -291,13 +298,86 @@ static void time_the_default_rules(void **state)
     acl_set_free(&s);
 }
 
+/* ---- explained ---- */
+
+struct told {
+    char text[400];
+};
+
+static void tell(void *ctx, const struct access_line_seen *line)
+{
+    struct told *told = ctx;
+    size_t n = strlen(told->text);
+
+    n += (size_t)snprintf(told->text + n, sizeof told->text - n, "%s%s", line->where, line->decides ? "!" : "");
+    for (size_t i = 0; i < line->n; i++)
+        n += (size_t)snprintf(told->text + n, sizeof told->text - n, " %.*s=%c", SPAN_ARG(line->words[i].name),
+                              line->words[i].is_asked ? "nya?"[line->words[i].answer] : '-');
+    snprintf(told->text + n, sizeof told->text - n, ";");
+}
+
+static void an_explanation_has_the_same_verdict(void **state)
+{
+    struct acl_set *s = example_set();
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct access_list *l = list_of(s, rows[i].default_allow, rows[i].lines);
+        struct access_facts f = example_facts();
+        struct told told = { "" };
+        struct access_verdict got, want;
+
+        got = access_explain(l, &f, tell, &told);
+        want = access_check(l, &f);
+        if (got.answer != want.answer || strcmp(got.where, want.where) != 0 || got.last != want.last)
+            fail_msg("%s: %d by %s", rows[i].why, (int)got.answer, got.where);
+        access_list_free(&l);
+    }
+    acl_set_free(&s);
+}
+
+static void an_explanation_has_every_line_tried(void **state)
+{
+    static const struct {
+        const char *lines, *want;
+    } explained[] = {
+        { "deny !Safe_ports; deny them us; allow us !them; deny all",
+          "f:1 Safe_ports=y;f:2 them=n us=-;f:3! us=y them=n;" },
+        { "deny to_localhost us; allow all", "f:1! to_localhost=a us=-;" },
+        { "allow them; deny us !all", "f:1 them=n;f:2 us=y all=y;" },
+        { "allow slow us; deny slow !them us; allow all", "f:1 slow=? us=y;f:2! slow=? them=n us=y;" },
+        { "", "" },
+    };
+    struct acl_set *s = example_set();
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(explained); i++) {
+        struct access_list *l = list_of(s, false, explained[i].lines);
+        struct access_facts f = example_facts();
+        struct told told = { "" };
+
+        if (strstr(explained[i].lines, "slow") != NULL)
+            f.path = SPAN("/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!");
+        (void)access_explain(l, &f, tell, &told);
+        assert_string_equal(told.text, explained[i].want);
+        access_list_free(&l);
+    }
+    acl_set_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_match_decides),   cmocka_unit_test(undecided_is_never_allowed),
-        cmocka_unit_test(bad_lines_are_refused), cmocka_unit_test(constant_lists_fold),
-        cmocka_unit_test(later_values_count),    cmocka_unit_test(lists_are_printed_like_squids),
-        cmocka_unit_test(hostile_requests_are_denied), cmocka_unit_test(time_the_default_rules),
+        cmocka_unit_test(an_explanation_has_the_same_verdict),
+        cmocka_unit_test(an_explanation_has_every_line_tried),
+        cmocka_unit_test(first_match_decides),
+        cmocka_unit_test(undecided_is_never_allowed),
+        cmocka_unit_test(bad_lines_are_refused),
+        cmocka_unit_test(constant_lists_fold),
+        cmocka_unit_test(later_values_count),
+        cmocka_unit_test(lists_are_printed_like_squids),
+        cmocka_unit_test(hostile_requests_are_denied),
+        cmocka_unit_test(time_the_default_rules),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,10 @@
 """ACL types whose effect is seen on the wire or in the log."""
 import contextlib
+import json
+import re
 import signal
+
+import pytest
 
 from client import soon
 from origin import ok
@@ -158,3 +162,58 @@ def test_the_limit_is_the_clients_behind_a_balancer(make_proxy, origin):
         with through(b'198.51.100.1') as again:
             assert again.is_closed()
     assert [x.client for x in p.logged('error:accept-client-connection')] == ['198.51.100.1']
+
+
+def test_check_access_says_what_the_proxy_does(make_proxy, origin):
+    page = origin.page(ok(b'x'))
+    p = make_proxy('acl listed dstdomain "{dir}/list"\nacl far dst 192.0.2.0/24\nacl post method POST\n'
+                   'http_access deny listed\nhttp_access deny far\nhttp_access deny post !localhost\n'
+                   'http_access deny CONNECT', hosts=('near.test', 'sub.listed.test'), start=False)
+    p.write('list', '.listed.test\n')
+    p.write('hosts', p.read('hosts') + '192.0.2.7 far.test\n')
+    p.start()
+    lines = p.read('squid.conf').splitlines()
+    for method, host, wanted in [('GET', '127.0.0.1', True), ('GET', 'near.test', True), ('GET', 'SUB.listed.test.', False),
+                                 ('GET', 'far.test', False), ('POST', 'near.test', True)]:
+        url = f'http://{host}:{origin.port}{page.path}'
+        status = p.ask(method, url).status
+        r = p.command('-k', 'check-access', method, url, '127.0.0.1', '--json')
+        told = json.loads(r.stdout)
+        assert (status == 200, r.returncode, told['verdict']) == ((True, 0, 'allow') if wanted else (False, 1, 'deny'))
+        deciding = told['lines'][-1]
+        assert deciding['matches'] and deciding['line'] == told['decided_by']
+        assert lines[int(told['decided_by'].rpartition(':')[2]) - 1] == deciding['text']
+        assert not any(line['matches'] for line in told['lines'][:-1])
+        assert told['addresses'] == ({'near.test': ['127.0.0.1'], 'far.test': ['192.0.2.7']}.get(host, []))
+    r = p.command('-k', 'check-access', 'POST', f'http://near.test{page.path}', '192.0.2.9')
+    assert r.returncode == 1
+    assert re.search(r':\d+: http_access deny post !localhost: matches \(post: yes, localhost: no\)\ndenied by ', r.stdout)
+
+
+SPELLINGS = ['127.0.0.1', '[::ffff:127.0.0.1]', '[::FFFF:7f00:1]', '[0:0:0:0:0:ffff:127.0.0.1]', '127.1', '0x7f.1',
+             '0x7f000001', '2130706433', '0177.0.0.1', '127.0.0.1.', '127.000.000.001', '127.0.1', '%31%32%37.0.0.1',
+             'ORIGIN.test', 'origin.TEST.', 'Origin.Test', 'origin%2Etest', 'origin.test..', '.origin.test']
+
+
+@pytest.mark.parametrize('rule', ['acl x dstdomain 127.0.0.1 origin.test', 'acl x dst 127.0.0.0/8',
+                                  'acl x dstdom_regex ^127\\.0\\.0\\.1$ ^origin\\.test$ ^::ffff:'])
+def test_no_spelling_of_a_host_walks_around_a_deny_line(make_proxy, origin, rule):
+    page = origin.page(ok(b'secret'))
+    p = make_proxy(f'{rule}\nhttp_access deny x')
+    for host in SPELLINGS:
+        for method, target in [('GET', f'http://{host}:{origin.port}{page.path}'),
+                               ('CONNECT', f'{host}:{origin.port}')]:
+            with p.connect() as c:
+                c.send(f'{method} {target} HTTP/1.1\r\nHost: {host}:{origin.port}\r\n\r\n'.encode())
+                status = c.response(method).status
+                assert status in (400, 403, 503), (method, target, status)
+                assert status != 503 or rule.startswith('acl x dst '), 'a name without an address reaches nothing'
+    assert page.count == 0
+
+
+def test_spellings_are_one_name_for_an_allow_list(make_proxy, origin):
+    page = origin.page(ok(b'x'))
+    p = make_proxy('acl ok dstdomain origin.test\nhttp_access allow ok\nhttp_access deny all')
+    for host, status in [('origin.test', 200), ('ORIGIN.TEST.', 200), ('127.0.0.1', 403), ('xorigin.test', 403),
+                         ('origin.test.evil.test', 403)]:
+        assert p.get(f'http://{host}:{origin.port}{page.path}').status == status, host
