@@ -22,6 +22,7 @@ struct question {
     struct head head;
     char uri[32768];
     struct request request;
+    struct notes *notes, *client_notes; /* what the lines annotate */
     struct addr dst[ADDRS_MAX];
     size_t n_dst;
     struct strbuf out;
@@ -82,6 +83,8 @@ static bool make_request(struct question *q)
         .settings = q->settings,
         .port = q->settings->ports,
         .client_connections = 1,
+        .notes = q->notes,
+        .client_notes = q->client_notes,
         .mono = clock_mono_us(),
         .wall = clock_wall_us(),
     };
@@ -291,6 +294,8 @@ int check_access(const struct options *o)
 
     hash_init();
     q->o = o;
+    q->notes = notes_new();
+    q->client_notes = notes_new();
     if (o->n_arguments > 3)
         fputs("loligo: check-access: no acl type asks for the user here: it makes no difference\n", stderr);
     if ((q->settings = load_settings(o, &report)) == NULL)
@@ -298,6 +303,8 @@ int check_access(const struct options *o)
     else if (make_request(q))
         status = answer(q);
     settings_unref(&q->settings);
+    notes_unref(&q->notes);
+    notes_unref(&q->client_notes);
     sb_free(&q->text);
     sb_free(&q->out);
     free(q);

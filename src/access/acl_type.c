@@ -158,6 +158,24 @@ static enum acl_answer match_login_pattern(const void *values, const struct acce
     return ACL_NO;
 }
 
+static enum acl_answer match_note(const void *values, const struct access_facts *f)
+{
+    return yes_if(note_test_finds(values, f->notes) || note_test_finds(values, f->client_notes));
+}
+
+/* These are true always: what they do is why they are on a line, so they stand behind its conditions. */
+static enum acl_answer annotate_transaction(const void *values, const struct access_facts *f)
+{
+    annotations_make_notes(values, f->notes);
+    return ACL_YES;
+}
+
+static enum acl_answer annotate_client(const void *values, const struct access_facts *f)
+{
+    annotations_make_notes(values, f->client_notes);
+    return ACL_YES;
+}
+
 static enum acl_answer match_group(const void *values, const struct access_facts *f)
 {
     return acl_group_match(values, f);
@@ -210,8 +228,6 @@ static const char *const names[] = {
  * on. */
 static const char *const missing[] = {
     "adaptation_service",
-    "annotate_client",
-    "annotate_transaction",
     "arp",
     "at_step",
     "ca_cert",
@@ -226,7 +242,6 @@ static const char *const missing[] = {
     "ident",
     "ident_regex",
     "max_user_ip",
-    "note",
     "proxy_auth",
     "proxy_auth_regex",
     "server_cert_fingerprint",

@@ -75,6 +75,16 @@ bool chance_hits(const struct chance *c, uint64_t draw);
 struct limit;
 bool limit_is_exceeded(const struct limit *l, unsigned n);
 
+/* acl_note.c */
+extern const struct acl_kind acl_kind_note;        /* struct note_test */
+extern const struct acl_kind acl_kind_annotations; /* struct annotations */
+struct note_test;
+/* NULL notes: false. */
+bool note_test_finds(const struct note_test *t, const struct notes *n);
+struct annotations;
+/* Adds them to `to`; NULL: nothing happens. */
+void annotations_make_notes(const struct annotations *a, struct notes *to);
+
 /* Known methods as bits, so that most questions touch no text. */
 struct method_set;
 bool method_set_contains(const struct method_set *s, enum http_method method, struct span name);

@@ -1,5 +1,6 @@
 /* access/facts.h: what access lists may ask about a transaction. Filled by the transaction; spans are its own. */
 #pragma once
+#include "access/notes.h"
 #include "hdrs/head.h"
 #include "hdrs/uri.h"
 #include "net/addr.h"
@@ -27,6 +28,8 @@ struct access_facts {
     /* One transaction's own number, in every question asked about it: `random` answers the same each time. */
     uint64_t draw;
     unsigned client_connections; /* open ones of the client's address when the request came; 0: not counted (maxconn) */
+    /* Annotations of the transaction and of its client connection: asked about and added to; NULL: nowhere to. */
+    struct notes *notes, *client_notes;
     /* Replies and access.log: nothing and 0 before. */
     struct span reply_head; /* status line and fields, as stored or sent; a line each, CRLF */
     int status;

@@ -94,9 +94,10 @@ extern const struct directive_kind kind_size, kind_signed_size, kind_duration, k
     kind_debug_options, kind_nameservers, kind_quoted_values;
 /* kind_access.c */
 extern const struct directive_kind kind_acl, kind_access, kind_cachemgr;
-/* kind_port.c, kind_peer.c, kind_refresh.c, kind_log.c, kind_upgrade.c, kind_size_limit.c, kind_error_page.c */
+/* kind_port.c, kind_peer.c, kind_refresh.c, kind_log.c, kind_upgrade.c, kind_size_limit.c, kind_error_page.c,
+ * kind_note.c */
 extern const struct directive_kind kind_port, kind_peer, kind_peer_access, kind_refresh, kind_access_log,
-    kind_logformat, kind_upgrade, kind_size_limit, kind_deny_info;
+    kind_logformat, kind_note, kind_upgrade, kind_size_limit, kind_deny_info;
 
 /* Adds `allow|deny acl...` from word `first` on to a list; implied: a word put before them, or NULL (kind_access.c). */
 void access_add_words(struct reading *r, struct access_list *list, const struct line *l, size_t first,

@@ -227,6 +227,10 @@ const struct directive directives_working[] = {
       .meaning = "How many bytes of chunk extensions a message may have in all.", .high = 16 * MB },
     { "request_body_max_size", &kind_size, AT(request_body_max_size), "0 KB",
       .meaning = "Larger request bodies are refused (413). 0: no limit." },
+    { "note", &kind_note, AT(notes), NULL,
+      .meaning = "note name value [[!]acl...]\n"
+                 "An annotation for the log (%{name}note) of requests for which the ACLs all hold when they end.",
+      .flags = REPEATS },
     { "reply_body_max_size", &kind_size_limit, AT(reply_limits), NULL,
       .meaning = "reply_body_max_size none|size [[!]acl...]\n"
                  "Longer response bodies are refused (403), or cut off where the length wasn't known before. The first "

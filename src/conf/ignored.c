@@ -176,7 +176,6 @@ const struct directive directives_ignored[] = {
     IGNORE("server_pconn_for_nonretriable", "deny all", "old connections for requests that can't be repeated"),
     IGNORE("on_unsupported_protocol", "respond all|respond", "what isn't HTTP on a port"),
     IGNORE("client_dst_passthru", "on", "redirected connections"),
-    IGNORE("note", NULL, "annotations"),
     { .name = "store_id_program",
       .class = LATER,
       .harmless = "none",

@@ -35,6 +35,11 @@ static void free_lists(struct settings *s)
         free(s->upgrades[i].protocol);
         access_list_free(&s->upgrades[i].access);
     }
+    for (size_t i = 0; i < s->n_notes; i++) {
+        free(s->notes[i].name);
+        free(s->notes[i].value);
+        access_list_free(&s->notes[i].when);
+    }
     for (size_t i = 0; i < s->n_error_pages; i++) {
         free(s->error_pages[i].name);
         page_template_free(&s->error_pages[i].page);
@@ -58,6 +63,7 @@ static void free_lists(struct settings *s)
     free(s->ports);
     free(s->peers);
     free(s->upgrades);
+    free(s->notes);
     free_size_limits(s->reply_limits, s->n_reply_limits);
     free_size_limits(s->range_offset_limits, s->n_range_offset_limits);
     free(s->error_pages);

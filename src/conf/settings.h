@@ -58,6 +58,11 @@ struct upgrade_setting {        /* http_upgrade_request_protocols */
     struct access_list *access; /* never NULL */
 };
 
+struct note_setting { /* note */
+    char *name, *value;
+    struct access_list *when; /* NULL: always */
+};
+
 struct size_limit {           /* reply_body_max_size, range_offset_limit: the first line whose ACLs hold counts */
     int64_t max;              /* bytes; -1: none */
     char *where;              /* FILE:LINE */
@@ -119,6 +124,7 @@ struct settings {
     ARRAY_OF(struct size_limit, range_offset_limits);
     ARRAY_OF(struct error_page_setting, error_pages);
     ARRAY_OF(struct deny_info, deny_infos);
+    ARRAY_OF(struct note_setting, notes);
     ARRAY_OF(struct addr, nameservers);
 
     struct access_list *http_access, *http_reply_access, *cache, *store_miss, *send_hit, *always_direct, *never_direct,

@@ -39,6 +39,14 @@ static void end(struct proxy_worker *pw, struct log_entry *e)
     }
 }
 
+/* The directive `note`. */
+static void annotate(const struct settings *s, const struct access_facts *f)
+{
+    for (size_t i = 0; f->notes != NULL && i < s->n_notes; i++)
+        if (s->notes[i].when == NULL || access_check(s->notes[i].when, f).answer == ACCESS_ALLOWED)
+            notes_add(f->notes, span_str(s->notes[i].name), span_str(s->notes[i].value), true);
+}
+
 void account_log(struct proxy_worker *pw, struct log_entry *e, const struct request *r)
 {
     end(pw, e);
@@ -53,6 +61,9 @@ void account_log(struct proxy_worker *pw, struct log_entry *e, const struct requ
         f.reply_head = e->reply_head;
         f.error_name = span_str(e->error_name);
         request_facts_route(e, &f);
+        annotate(pw->settings, &f);
+        e->notes = f.notes;
+        e->client_notes = f.client_notes;
         /* Unique without a line that all workers write on every hit. */
         e->sequence = pw->sequence++ * proxy_workers(pw->proxy) + pw->worker->id;
         access_log_write(pw->log, pw->worker, pw->settings, e, &f);

@@ -1,6 +1,7 @@
 /* proxy/log_entry.h: what is known of a finished transaction: all that a logformat can print. Spans are the
  * transaction's; they are read before the call that logs returns. */
 #pragma once
+#include "access/notes.h"
 #include "hdrs/head.h"
 #include "net/addr.h"
 
@@ -46,6 +47,7 @@ struct log_entry {
     struct span user;           /* "" prints "-" */
     const struct head *request; /* NULL: none */
     struct span reply_head;     /* the reply's field block as stored or sent; "" when unknown */
+    const struct notes *notes, *client_notes; /* annotations; NULL: none */
     const char *error_name;     /* "ERR_CONNECT_FAIL", NULL */
     int error_detail;           /* errno, 0: none */
     const char *reason;         /* why it was a hit, a miss or denied: static text; NULL */

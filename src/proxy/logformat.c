@@ -86,7 +86,7 @@ static const struct code {
     { "master_xaction", LOG_SEQUENCE, 0, NULL },
     { "et", LOG_NEVER, 0, NULL }, /* external ACLs again */
     { "ea", LOG_NEVER, 0, NULL },
-    { "note", LOG_NEVER, TAKES_ARG, NULL },
+    { "note", LOG_NOTE, TAKES_ARG, NULL },
     { "ssl::>sni", LOG_NEVER, 0, NULL }, /* TLS isn't intercepted, so there is never one */
     { "ssl::bump_mode", LOG_NEVER, 0, NULL },
     { "ssl::", 0, 0, "details of TLS connections aren't kept" },

@@ -320,6 +320,36 @@ static void put_heads(struct log_out *o, const struct log_step *s, const struct 
         put_none(o, s);
 }
 
+/* %{name}note: its values with commas between; %note: every pair as `name: value`, a line each. */
+static void add_notes(struct strbuf *out, const struct log_step *s, const struct notes *notes)
+{
+    struct span name, value;
+
+    for (size_t i = 0; notes_at(notes, i, &name, &value); i++) {
+        if (s->arg.len == 0) {
+            sb_span(out, name);
+            sb_str(out, ": ");
+        } else if (!span_eq(name, s->arg)) {
+            continue;
+        } else if (out->len > 0) {
+            sb_char(out, ',');
+        }
+        sb_span(out, value);
+        if (s->arg.len == 0)
+            sb_str(out, "\r\n");
+    }
+}
+
+static void put_notes(struct log_out *o, const struct log_step *s, const struct log_entry *e)
+{
+    struct strbuf text = { 0 };
+
+    add_notes(&text, s, e->notes);
+    add_notes(&text, s, e->client_notes);
+    put_value(o, s, sb_view(&text));
+    sb_free(&text);
+}
+
 static void put_mime_heads(struct log_out *o, const struct log_entry *e)
 {
     struct piece_out p = { o, LOG_ENC_BLOB };
@@ -396,6 +426,7 @@ static void put_step(struct log_out *o, const struct log_step *s, const struct l
     case LOG_SERVER_LOCAL_ADDR: put_addr(o, s, &e->server_local); break;
     case LOG_SERVER_LOCAL_PORT: put_port(o, s, &e->server_local); break;
     case LOG_USER: put_value(o, s, e->user); break;
+    case LOG_NOTE: put_notes(o, s, e); break;
     case LOG_NEVER: put_none(o, s); break;
     case LOG_METHOD: put_value(o, s, e->method); break;
     case LOG_URL: put_value(o, s, cut_query(opt, e->url)); break;

@@ -34,6 +34,7 @@ enum log_op {
     LOG_SERVER_LOCAL_PORT,
     LOG_USER,
     LOG_NEVER,
+    LOG_NOTE,
     LOG_METHOD,
     LOG_URL,
     LOG_URL_SCHEME,

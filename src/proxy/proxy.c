@@ -202,6 +202,8 @@ static void make_via(struct proxy_worker *pw)
 static void use_settings(struct proxy_worker *pw, const int *fds)
 {
     pw->logging = access_log_enabled(pw->settings);
+    pw->annotating = pw->settings->n_notes > 0 || acl_set_has_type(pw->settings->acls, "annotate_transaction") ||
+                     acl_set_has_type(pw->settings->acls, "annotate_client");
     pw->tallying = pw->settings->client_ip_max_connections >= 0 || acl_set_has_type(pw->settings->acls, "maxconn");
     make_via(pw);
     pw->resolver = make_resolver(pw);

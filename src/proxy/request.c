@@ -257,6 +257,8 @@ bool request_from_head(struct request *r, const struct head *h, const struct req
     r->host_addr.family = 0;
     r->draw = request_draw();
     r->client_connections = o->client_connections;
+    r->notes = o->notes;
+    r->client_notes = o->client_notes;
     r->text = NULL;
     *error = ERR_INVALID_REQ;
     r->framing = request_framing(h);
@@ -316,6 +318,8 @@ struct request *request_keep(const struct request *r)
     len = from ? (size_t)(end - from) : 0;
     *k = *r;
     k->refs = 1;
+    (void)notes_ref(k->notes);
+    (void)notes_ref(k->client_notes);
     k->head = head_copy(r->head);
     k->text = xmalloc(len + r->port_name.len + 1);
     if (from != NULL) {
@@ -352,6 +356,8 @@ void request_unref(struct request **holder)
     if (r == NULL || --r->refs > 0)
         return;
     free((void *)(uintptr_t)r->head);
+    notes_unref(&r->notes);
+    notes_unref(&r->client_notes);
     free(r->text);
     free(r);
 }
@@ -382,6 +388,8 @@ void request_facts(const struct request *r, struct access_facts *f)
         .request = r->head,
         .draw = r->draw,
         .client_connections = r->client_connections,
+        .notes = r->notes,
+        .client_notes = r->client_notes,
     };
 }
 

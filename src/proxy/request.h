@@ -38,6 +38,7 @@ struct request {
     struct addr host_addr;          /* when the host is an IP literal; else family 0 */
     uint64_t draw;                  /* this request's number, for `acl x random` */
     unsigned client_connections;    /* of its client's address when it came; 0: not counted */
+    struct notes *notes, *client_notes; /* annotations; NULL unless the settings make some */
     char *text;                     /* kept copies: what uri points into */
 };
 
@@ -47,6 +48,7 @@ struct request_origin {
     const struct port_setting *port;
     struct addr client, local;
     unsigned client_connections; /* of the client's address; 0: not counted */
+    struct notes *notes, *client_notes; /* lent; request_keep() takes references */
     int64_t mono, wall;
 };
 

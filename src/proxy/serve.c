@@ -397,7 +397,7 @@ void serve_admitted(struct client_conn *c, const struct request *r, struct trans
     transaction_miss(tx ? tx : transaction_new(c, r), &m);
 }
 
-void serve_request(struct client_conn *c, const struct head *h)
+static void serve_annotated(struct client_conn *c, const struct head *h, struct notes *notes)
 {
     struct proxy_worker *pw = c->pw;
     struct request_origin o = {
@@ -406,6 +406,8 @@ void serve_request(struct client_conn *c, const struct head *h)
         .client = c->peer,
         .local = c->local,
         .client_connections = client_count_now(c->counted),
+        .notes = notes,
+        .client_notes = c->notes,
         .mono = worker_mono(pw->worker),
         .wall = worker_wall(pw->worker),
     };
@@ -457,4 +459,17 @@ void serve_request(struct client_conn *c, const struct head *h)
         serve_denied(c, &r, pw->settings, &v);
     else
         serve_admitted(c, &r, NULL, v.where);
+}
+
+void serve_request(struct client_conn *c, const struct head *h)
+{
+    struct notes *notes = NULL;
+
+    if (c->pw->annotating) {
+        notes = notes_new();
+        if (c->notes == NULL)
+            c->notes = notes_new();
+    }
+    serve_annotated(c, h, notes);
+    notes_unref(&notes);
 }

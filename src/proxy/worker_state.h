@@ -23,6 +23,7 @@ struct proxy_worker {
     const struct internal_service *service;
     struct settings *settings; /* in force here; one reference */
     bool logging;              /* access_log_enabled(settings) */
+    bool annotating;           /* settings make annotations */
     bool tallying;             /* settings ask for connections per address */
     int64_t refusal_told;      /* monotonic microseconds: the last line in cache.log about one too many */
     struct resolver *resolver;

@@ -56,6 +56,17 @@ static const struct {
     { "who began", "x transaction_initiator clinet", FAILS, 2, "knows no", "client" },
     { "an error page", "x squid_error ERR_DNS_FAIL", GOOD, 0, "", NULL },
     { "no error page", "x squid_error DNS_FAIL", FAILS, 2, "ERR_", NULL },
+    { "a note", "x note team", GOOD, 0, "", NULL },
+    { "a note's values", "x note -m=:| team a b", GOOD, 0, "", NULL },
+    { "another note", "x note team a; x note floor a", FAILS, 2, "'team' already", NULL },
+    { "no name", "x note -m", FAILS, 2, "name of an annotation", NULL },
+    { "no delimiters", "x note -m= team", FAILS, 2, "no flag '-m='", NULL },
+    { "no such flag", "x note -i team", FAILS, 2, "no flag '-i'", NULL },
+    { "an annotation", "x annotate_client team=a floor+=3 empty=", GOOD, 0, "", NULL },
+    { "no annotation", "x annotate_transaction team", FAILS, 2, "name=value", NULL },
+    { "without a name", "x annotate_transaction =a", FAILS, 2, "name=value", NULL },
+    { "without a name", "x annotate_transaction +=a", FAILS, 2, "name=value", NULL },
+    { "format codes", "x annotate_transaction who=%un", FAILS, 2, "format codes", NULL },
     { "bad status", "x http_status 99", FAILS, 2, "99", NULL },
     { "bad status", "x http_status 099", FAILS, 2, "099", NULL },
     { "status range", "x http_status 400-499", GOOD, 0, "", NULL },
@@ -321,6 +332,66 @@ static void missing_heads_match_nothing(void **state)
     }
 }
 
+/* ---- annotations ---- */
+
+static bool has_note(struct acl_set *s, const char *line, const struct access_facts *f)
+{
+    char name[16];
+    static unsigned n;
+    char *text;
+    struct strbuf out = { 0 };
+    bool yes;
+
+    snprintf(name, sizeof name, "t%u", n++);
+    sb_printf(&out, "%s note %s", name, line);
+    text = out.p;
+    define(s, text);
+    yes = acl_matches(acl_find(s, span_str(name)), f) == ACL_YES;
+    sb_free(&out);
+    return yes;
+}
+
+static void annotate(struct acl_set *s, const char *name, const char *line, const struct access_facts *f)
+{
+    define(s, line);
+    assert_int_equal(acl_matches(acl_find(s, span_str(name)), f), ACL_YES);
+}
+
+static void annotations_are_made_and_asked_about(void **state)
+{
+    struct acl_set *s = acl_set_new();
+    struct access_facts f = example_facts();
+    struct span name, value;
+
+    (void)state;
+    annotate(s, "nowhere", "nowhere annotate_transaction team=none", &f);
+    assert_false(has_note(s, "team", &f));
+    f.notes = notes_new();
+    f.client_notes = notes_new();
+    assert_false(has_note(s, "team", &f));
+    annotate(s, "a", "a annotate_transaction team=red floor=3", &f);
+    assert_true(has_note(s, "team", &f) && has_note(s, "team blue red", &f) && has_note(s, "floor 3", &f));
+    assert_false(has_note(s, "team blue", &f) || has_note(s, "Team", &f) || has_note(s, "red", &f));
+    annotate(s, "b", "b annotate_transaction team+=blue", &f);
+    annotate(s, "again", "again annotate_transaction team+=blue", &f);
+    assert_true(has_note(s, "team red", &f) && has_note(s, "team blue", &f));
+    assert_true(notes_at(f.notes, 2, &name, &value) && span_eq(value, SPAN("blue")));
+    assert_false(notes_at(f.notes, 3, &name, &value));
+    annotate(s, "c", "c annotate_transaction team=grey,green;black", &f);
+    assert_false(has_note(s, "team red", &f) || has_note(s, "team green", &f));
+    assert_true(has_note(s, "team grey,green;black", &f) && has_note(s, "-m team grey", &f));
+    assert_true(has_note(s, "-m=;, team green", &f) && has_note(s, "-m=; -- team black", &f));
+    assert_false(has_note(s, "-m team green", &f) || has_note(s, "-m team gre", &f));
+    assert_false(notes_at(f.client_notes, 0, &name, &value));
+    annotate(s, "d", "d annotate_client who=me", &f);
+    assert_true(has_note(s, "who me", &f));
+    notes_unref(&f.notes);
+    assert_true(has_note(s, "who me", &f));
+    assert_false(has_note(s, "floor", &f));
+    notes_unref(&f.client_notes);
+    acl_set_free(&s);
+}
+
 /* The share is kept, the answer to one draw stays, and two ACLs don't throw the same dice. */
 static void chance_is_fair_and_steady(void **state)
 {
@@ -497,7 +568,11 @@ static void the_set_is_printed(void **state)
                                "acl t time MTWHF 08:00-18:00 \n"
                                "acl any any-of m !r h \n"
                                "acl both all-of m r \n"
-                               "acl both all-of !h \n";
+                               "acl both all-of !h \n"
+                               "acl n note -m=, team a b \n"
+                               "acl an annotate_client a=1 b+=2 \n"
+                               "acl chance random 1/4 \n"
+                               "acl most maxconn 7 \n";
     struct acl_set *s = acl_set_new();
     struct strbuf out = { 0 };
 
@@ -514,6 +589,10 @@ static void the_set_is_printed(void **state)
     define(s, "any any-of h");
     define(s, "both all-of m r");
     define(s, "both all-of !h");
+    define(s, "n note -m team a b");
+    define(s, "an annotate_client a=1 b+=2");
+    define(s, "chance random 1/4");
+    define(s, "most maxconn 7");
     acl_set_print(s, &out);
     assert_string_equal(out.p, want);
     assert_string_equal(acl_type_name(acl_find(s, SPAN("d"))), "dstdomain");
@@ -546,6 +625,7 @@ int main(void)
         cmocka_unit_test(failed_acls_are_undecided),
         cmocka_unit_test(facts_are_asked),
         cmocka_unit_test(missing_heads_match_nothing),
+        cmocka_unit_test(annotations_are_made_and_asked_about),
         cmocka_unit_test(chance_is_fair_and_steady),
         cmocka_unit_test(escapes_hide_nothing_from_url_patterns),
         cmocka_unit_test(endless_patterns_are_undecided),

@@ -3,6 +3,7 @@ import contextlib
 import json
 import re
 import signal
+import threading
 
 import pytest
 
@@ -217,3 +218,45 @@ def test_spellings_are_one_name_for_an_allow_list(make_proxy, origin):
     for host, status in [('origin.test', 200), ('ORIGIN.TEST.', 200), ('127.0.0.1', 403), ('xorigin.test', 403),
                          ('origin.test.evil.test', 403)]:
         assert p.get(f'http://{host}:{origin.port}{page.path}').status == status, host
+
+
+def test_annotations(make_proxy, origin):
+    page, big = origin.page(ok(b'x', FRESH)), origin.page(ok(b'x'))
+    p = make_proxy('logformat mine %rm %{team}note %{seen}note %{late}note\naccess_log stdio:{dir}/mine.log mine\n'
+                   'acl heads method HEAD\nacl deletes method DELETE\nacl red note team red\nacl met note seen head\n'
+                   'acl paint annotate_transaction team=red team+=hot\nacl mark annotate_client seen=head\n'
+                   'acl gone http_status 403\nnote late "too bad" gone\nnote late twice gone\n'
+                   'access_log stdio:{dir}/red.log mine red\n'
+                   'http_access allow heads paint mark\nhttp_access deny deletes met\nhttp_access deny red')
+    with p.connect() as c:
+        assert c.ask('DELETE', big.url).status != 403, 'nobody marked the connection yet'
+        assert c.ask('HEAD', page.url).status == 200
+        assert c.get(page.url).status == 200, 'the first request was red, not this one'
+        assert c.ask('DELETE', big.url).status == 403, 'a later request of the connection'
+    with p.connect() as c:
+        assert c.ask('DELETE', big.url).status != 403, 'another connection'
+    soon(lambda: p.read('mine.log').count('\n') == 5, 'five lines')
+    assert sorted(p.read('mine.log').splitlines()) == ['DELETE - - -', 'DELETE - - -', 'DELETE - head too%20bad,twice',
+                                                       'GET - head -', 'HEAD red,hot head -']
+    assert p.read('red.log').splitlines() == ['HEAD red,hot head -']
+
+
+def test_annotations_outlive_their_client(make_proxy, origin):
+    """A fetch goes on without its client, and asks lists about its annotations (store_miss) after that has gone."""
+    arrived, gone = threading.Event(), threading.Event()
+
+    def answer(exchange):
+        arrived.set()
+        assert gone.wait(10)
+        return ok(b'x', FRESH)
+    page = origin.page(answer)
+    p = make_proxy('acl mark annotate_client seen=yes\nacl mine annotate_transaction team=red\nacl marked note seen yes\n'
+                   'acl red note team red\nhttp_access deny !mark\nhttp_access deny !mine\n'
+                   'store_miss deny !marked\nstore_miss deny !red\nquick_abort_min -1 KB')
+    c = p.connect()
+    c.send(f'GET {page.url} HTTP/1.1\r\nHost: {page.url.split("/")[2]}\r\n\r\n'.encode())
+    assert arrived.wait(10)
+    c.reset()
+    p.logged(page.url)
+    gone.set()
+    soon(lambda: p.get(page.url).status == 200 and p.lines()[-1].code == 'TCP_MEM_HIT', 'it was stored')
