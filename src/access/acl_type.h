@@ -58,9 +58,9 @@ extern const struct acl_kind acl_kind_words;     /* struct word_set */
 void *acl_words_make(const struct acl_type *type);
 void acl_words_print(const struct acl *a, struct strbuf *out);
 void acl_words_release(void *values);
-extern const struct acl_kind acl_kind_schemes;   /* the same, lower case */
-extern const struct acl_kind acl_kind_methods;   /* struct method_set */
-extern const struct acl_kind acl_kind_times;     /* struct time_set */
+extern const struct acl_kind acl_kind_schemes; /* the same, lower case */
+extern const struct acl_kind acl_kind_methods; /* struct method_set */
+extern const struct acl_kind acl_kind_times;   /* struct time_set */
 
 /* acl_outcome.c: about how a transaction goes, and chance */
 extern const struct acl_kind acl_kind_has;        /* struct word_set of fixed words */

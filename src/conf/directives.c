@@ -280,8 +280,10 @@ const struct directive directives_working[] = {
     { "shutdown_lifetime", &kind_duration, AT(shutdown_lifetime), "30 seconds",
       .meaning = "How long a stop waits for what is in progress." },
     { "client_ip_max_connections", &kind_count, AT(client_ip_max_connections), "-1",
-      .meaning = "How many connections one client address may have, on all workers together; one more is closed at once, with\n"
-                 "a line error:accept-client-connection in access.log. -1: any number. `acl x maxconn` counts the same.",
+      .meaning =
+          "How many connections one client address may have, on all workers together; one more is closed at once, "
+          "with\n"
+          "a line error:accept-client-connection in access.log. -1: any number. `acl x maxconn` counts the same.",
       .flags = MAY_BE_NEGATIVE, .high = 1000000 },
     { "max_filedescriptors", &kind_count64, AT(max_filedescriptors), "0",
       .meaning =

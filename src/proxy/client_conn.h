@@ -27,15 +27,15 @@ struct client_conn {
     struct proxy_worker *pw;
     int port; /* index into pw->settings->ports; -1: gone with a reload */
     struct addr peer, local;
-    struct notes *notes; /* annotate_client's; NULL: none yet, or nobody makes any */
+    struct notes *notes;          /* annotate_client's; NULL: none yet, or nobody makes any */
     struct client_count *counted; /* its address's connections; NULL: not counted */
-    uint8_t state;    /* enum client_state */
-    bool in_run;      /* client_conn_run() is on the stack: it looks again, don't recurse */
-    bool readable;    /* bytes may be waiting in the socket */
-    bool ended;       /* the peer has ended its side (or so the kernel says): recv on until 0 */
-    bool eof;         /* ... and all its bytes are read */
-    bool close_after; /* when everything queued is sent */
-    bool reset;       /* end with a cut that can be seen */
+    uint8_t state;                /* enum client_state */
+    bool in_run;                  /* client_conn_run() is on the stack: it looks again, don't recurse */
+    bool readable;                /* bytes may be waiting in the socket */
+    bool ended;                   /* the peer has ended its side (or so the kernel says): recv on until 0 */
+    bool eof;                     /* ... and all its bytes are read */
+    bool close_after;             /* when everything queued is sent */
+    bool reset;                   /* end with a cut that can be seen */
     bool had_request;
     bool dead;  /* to be freed at the end of client_conn_run() */
     char *kept; /* bytes read but not used yet; NULL: none */

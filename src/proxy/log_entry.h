@@ -43,14 +43,14 @@ struct log_entry {
     struct span method;               /* "" prints "-" */
     struct span url;                  /* canonical, userinfo never in it; host:port for CONNECT; or error:... */
     uint8_t minor_version;
-    struct span mime;           /* Content-Type of the reply, parameters and all; cut when printed */
-    struct span user;           /* "" prints "-" */
-    const struct head *request; /* NULL: none */
-    struct span reply_head;     /* the reply's field block as stored or sent; "" when unknown */
+    struct span mime;                         /* Content-Type of the reply, parameters and all; cut when printed */
+    struct span user;                         /* "" prints "-" */
+    const struct head *request;               /* NULL: none */
+    struct span reply_head;                   /* the reply's field block as stored or sent; "" when unknown */
     const struct notes *notes, *client_notes; /* annotations; NULL: none */
-    const char *error_name;     /* "ERR_CONNECT_FAIL", NULL */
-    int error_detail;           /* errno, 0: none */
-    const char *reason;         /* why it was a hit, a miss or denied: static text; NULL */
-    const char *access_line;    /* FILE:LINE of the access rule that decided; NULL */
-    uint64_t sequence;          /* unique in the process, growing on each worker */
+    const char *error_name;                   /* "ERR_CONNECT_FAIL", NULL */
+    int error_detail;                         /* errno, 0: none */
+    const char *reason;                       /* why it was a hit, a miss or denied: static text; NULL */
+    const char *access_line;                  /* FILE:LINE of the access rule that decided; NULL */
+    uint64_t sequence;                        /* unique in the process, growing on each worker */
 };

@@ -33,13 +33,13 @@ struct request {
     bool acl_indirect, log_indirect; /* where indirect counts */
     bool accel;                      /* came through an accelerator port */
     bool ignore_cc;
-    int64_t start_mono, start_wall; /* microseconds: head complete */
-    uint64_t bytes_in;              /* of the head */
-    struct addr host_addr;          /* when the host is an IP literal; else family 0 */
-    uint64_t draw;                  /* this request's number, for `acl x random` */
-    unsigned client_connections;    /* of its client's address when it came; 0: not counted */
+    int64_t start_mono, start_wall;     /* microseconds: head complete */
+    uint64_t bytes_in;                  /* of the head */
+    struct addr host_addr;              /* when the host is an IP literal; else family 0 */
+    uint64_t draw;                      /* this request's number, for `acl x random` */
+    unsigned client_connections;        /* of its client's address when it came; 0: not counted */
     struct notes *notes, *client_notes; /* annotations; NULL unless the settings make some */
-    char *text;                     /* kept copies: what uri points into */
+    char *text;                         /* kept copies: what uri points into */
 };
 
 /* What a request arrived through. */
@@ -47,7 +47,7 @@ struct request_origin {
     const struct settings *settings;
     const struct port_setting *port;
     struct addr client, local;
-    unsigned client_connections; /* of the client's address; 0: not counted */
+    unsigned client_connections;        /* of the client's address; 0: not counted */
     struct notes *notes, *client_notes; /* lent; request_keep() takes references */
     int64_t mono, wall;
 };
