@@ -149,6 +149,16 @@ bool acl_set_has_type(const struct acl_set *s, const char *type)
     return false;
 }
 
+bool acl_set_names_method(const struct acl_set *s, enum http_method method)
+{
+    const struct access_facts f = { .method = method, .method_name = span_str(method_name(method)) };
+
+    for (size_t i = 0; i < s->n; i++)
+        if (strcmp(s->acls[i]->type->name, "method") == 0 && acl_matches(s->acls[i], &f) == ACL_YES)
+            return true;
+    return false;
+}
+
 void acl_set_print(const struct acl_set *s, struct strbuf *out)
 {
     for (size_t i = 0; i < s->n; i++) {

@@ -32,6 +32,8 @@ enum acl_answer { ACL_NO, ACL_YES, ACL_NEED_DST, ACL_UNDECIDED };
 enum acl_answer acl_matches(const struct acl *a, const struct access_facts *f);
 /* Is one of this type defined? What costs something to know is only found out when somebody asks. */
 bool acl_set_has_type(const struct acl_set *s, const char *type);
+/* Does some ACL of type `method` name it? */
+bool acl_set_names_method(const struct acl_set *s, enum http_method method);
 /* The name it was defined under, its type's name, and "acl NAME TYPE values" for mgr:config. */
 struct span acl_name(const struct acl *a);
 const char *acl_type_name(const struct acl *a);

@@ -37,6 +37,7 @@ enum object_flag {
     OBJECT_VARY_STAR = 1 << 2,
     OBJECT_NEGATIVE = 1 << 3,        /* stored by negative_ttl */
     OBJECT_DEAD = 1 << 4,            /* left the store */
+    OBJECT_SOFT_PURGED = 1 << 6,     /* stale from now on, whatever its lifetime says */
     OBJECT_NO_CACHE_FIELDS = 1 << 5, /* no-cache="names": these fields are dropped from the stored head */
 };
 

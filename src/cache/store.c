@@ -15,6 +15,7 @@
 
 #define SHARD_BITS 6
 #define SHARDS (1 << SHARD_BITS)
+_Static_assert(SHARDS == STORE_PARTS, "a part is a shard");
 #define CHAINS 64 /* of pending fills, a shard: 10,000 fills are some 2 in each */
 #define STAMPS 64 /* a shard */
 
@@ -35,6 +36,7 @@ struct store {
     _Atomic uint64_t max_object_size, min_object_size;
     _Atomic unsigned variants_max;
     alignas(64) _Atomic uint64_t now;
+    _Atomic uint64_t refuse_before; /* fetches that began before this aren't stored */
     _Atomic uint64_t objects, evictions, inserts;
     _Atomic int64_t fills;
 };
@@ -313,6 +315,105 @@ size_t store_invalidate(struct store *s, struct epoch_thread *t, struct hash128 
     return n;
 }
 
+/* Many at a time. */
+
+struct picking {
+    struct store *store;
+    struct epoch_thread *epoch;
+    struct index *index;
+    bool (*match)(const struct object *o, void *ctx);
+    void *ctx;
+    size_t n;
+};
+
+/* Out of one chain goes what matches. Neither call on the index moves slots, so that the walk over it goes on. */
+static bool remove_matches(struct object *newest, void *ctx)
+{
+    struct picking *k = ctx;
+    struct object *first = newest, *before = NULL, *next;
+
+    for (struct object *o = newest; o != NULL; o = next) {
+        next = older(o);
+        if (!k->match(o, k->ctx)) {
+            before = o;
+            continue;
+        }
+        if (before != NULL)
+            atomic_store_explicit(&before->older, next, memory_order_release);
+        else
+            first = next;
+        if (first == NULL)
+            index_take(k->index, newest->key);
+        else if (before == NULL)
+            index_put(k->index, k->epoch, first);
+        leave(k->store, k->epoch, o);
+        k->n++;
+    }
+    return true;
+}
+
+size_t store_remove_part(struct store *s, struct epoch_thread *t, unsigned part,
+                         bool (*match)(const struct object *o, void *ctx), void *ctx)
+{
+    struct shard *sh = &s->shard[part];
+    struct picking k = { s, t, &sh->index, match, ctx, 0 };
+
+    pthread_mutex_lock(&sh->lock);
+    (void)index_each(&sh->index, remove_matches, &k);
+    pthread_mutex_unlock(&sh->lock);
+    return k.n;
+}
+
+static size_t soften_chain(struct object *o)
+{
+    size_t n = 0;
+
+    for (; o != NULL; o = older(o), n++)
+        atomic_fetch_or_explicit(&o->flags, OBJECT_SOFT_PURGED, memory_order_relaxed);
+    return n;
+}
+
+static bool soften_matches(struct object *newest, void *ctx)
+{
+    struct picking *k = ctx;
+
+    for (struct object *o = newest; o != NULL; o = older(o))
+        if (k->match(o, k->ctx)) {
+            atomic_fetch_or_explicit(&o->flags, OBJECT_SOFT_PURGED, memory_order_relaxed);
+            k->n++;
+        }
+    return true;
+}
+
+size_t store_soften_part(struct store *s, unsigned part, bool (*match)(const struct object *o, void *ctx), void *ctx)
+{
+    struct shard *sh = &s->shard[part];
+    struct picking k = { s, NULL, &sh->index, match, ctx, 0 };
+
+    pthread_mutex_lock(&sh->lock);
+    (void)index_each(&sh->index, soften_matches, &k);
+    pthread_mutex_unlock(&sh->lock);
+    return k.n;
+}
+
+size_t store_soften(struct store *s, struct hash128 key)
+{
+    struct shard *sh = shard_of(s, key);
+    size_t n;
+
+    pthread_mutex_lock(&sh->lock);
+    n = soften_chain(index_find(&sh->index, key));
+    pthread_mutex_unlock(&sh->lock);
+    return n;
+}
+
+void store_refuse_fetches(struct store *s)
+{
+    uint64_t now = atomic_fetch_add_explicit(&s->now, 1, memory_order_relaxed) + 1;
+
+    atomic_store_explicit(&s->refuse_before, now, memory_order_relaxed);
+}
+
 uint64_t store_now(const struct store *s)
 {
     return atomic_load_explicit(&((struct store *)(uintptr_t)s)->now, memory_order_relaxed);
@@ -366,7 +467,8 @@ bool store_insert(struct store *s, struct epoch_thread *t, struct object *o, uin
     pthread_mutex_lock(&sh->lock);
     newest = index_find(&sh->index, o->key);
     in = is_in_chain(newest, o);
-    fine = !in && !is_dead(o) && *stamp_of(sh, o->key) <= since;
+    fine = !in && !is_dead(o) && *stamp_of(sh, o->key) <= since &&
+           atomic_load_explicit(&s->refuse_before, memory_order_relaxed) <= since;
     if (fine) {
         o->charge = object_charge(o);
         atomic_store_explicit(&o->older, newest, memory_order_relaxed);

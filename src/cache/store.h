@@ -44,6 +44,18 @@ uint64_t store_now(const struct store *s);
 
 /* Every variant of the key goes; fills of it that are under way won't be stored. Returns how many went. */
 size_t store_invalidate(struct store *s, struct epoch_thread *t, struct hash128 key);
+/* Every variant of the key is stale from now on. Returns how many. */
+size_t store_soften(struct store *s, struct hash128 key);
+
+/* The store in parts, for who wants to see all of it without keeping others waiting. */
+#define STORE_PARTS 64
+/* Every object of a part for which match(o, ctx) is true goes, or is stale from now on. match is called under the part's lock.
+ * Return how many. part < STORE_PARTS. */
+size_t store_remove_part(struct store *s, struct epoch_thread *t, unsigned part,
+                         bool (*match)(const struct object *o, void *ctx), void *ctx);
+size_t store_soften_part(struct store *s, unsigned part, bool (*match)(const struct object *o, void *ctx), void *ctx);
+/* What is being fetched now won't be stored, whatever it is. */
+void store_refuse_fetches(struct store *s);
 /* One object goes, if it is still in. */
 void store_remove(struct store *s, struct epoch_thread *t, struct object *o);
 

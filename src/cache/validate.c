@@ -39,6 +39,8 @@ enum reuse reuse_of(const struct object *o, const struct cache_control *request_
     unsigned flags = atomic_load_explicit(&o->flags, memory_order_relaxed);
     int64_t left = saturating_sub(o->fresh_until, mono);
 
+    if ((flags & OBJECT_SOFT_PURGED) && left > 0)
+        left = 0;
     if (flags & OBJECT_VARY_STAR)
         *why = "vary-star";
     else if (flags & OBJECT_NO_CACHE)

@@ -212,6 +212,11 @@ static bool read_target(struct request *r, const struct request_origin *o, char 
     return true;
 }
 
+bool request_has_body(const struct request *r)
+{
+    return r->framing.kind != FRAMING_NONE && !(r->framing.kind == FRAMING_LENGTH && r->framing.length == 0);
+}
+
 bool request_expects_continue(const struct request *r)
 {
     return r->minor_version && head_find(r->head, TOKEN_EXPECT) != NULL &&

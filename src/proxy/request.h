@@ -60,6 +60,9 @@ bool request_from_head(struct request *r, const struct head *h, const struct req
 /* It waits for a 100 (Continue) before it sends its body. */
 bool request_expects_continue(const struct request *r);
 
+/* One that isn't announced to be empty. */
+bool request_has_body(const struct request *r);
+
 /* A copy with one reference that owns its bytes. */
 struct request *request_keep(const struct request *r);
 struct request *request_ref(struct request *r);

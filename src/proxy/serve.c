@@ -7,6 +7,8 @@
 #include "hdrs/field_date.h"
 #include "proxy/account.h"
 #include "proxy/indirect_client.h"
+#include "proxy/own_reply.h"
+#include "proxy/purge.h"
 #include "proxy/reply.h"
 #include "proxy/reply_rules.h"
 #include "proxy/request_access.h"
@@ -30,11 +32,6 @@ void serve_denied(struct client_conn *c, const struct request *r, const struct s
     };
 
     client_conn_error(c, &a);
-}
-
-static bool has_body(const struct request *r)
-{
-    return r->framing.kind != FRAMING_NONE && !(r->framing.kind == FRAMING_LENGTH && r->framing.length == 0);
 }
 
 /* --- answers from memory ---------------------------------------------------------------------------------------- */
@@ -181,10 +178,8 @@ static void serve_internal(struct client_conn *c, const struct request *r)
         .worker = pw->worker,
     };
     struct internal_answer a = { .status = 404, .error_name = "ERR_INVALID_URL" };
-    struct strbuf out = { 0 };
-    struct log_entry e;
-    char *at, date[DATE_BYTES];
-    struct reply_tail tail = { .age = -1, .has_length = true, .minor_version = r->minor_version };
+    struct strbuf fields = { 0 };
+    char date[DATE_BYTES];
 
     pw->service->answer(pw->service->ctx, &q, &a);
     if (a.status == 404) {
@@ -197,35 +192,25 @@ static void serve_internal(struct client_conn *c, const struct request *r)
         return;
     }
     date_print(date, worker_wall(pw->worker) / 1000000);
-    tail.close = !r->keep_alive || pw->draining || r->framing.kind == FRAMING_CHUNKED || r->framing.length > 0;
-    tail.length = a.body.len;
-    if (tail.close)
-        c->close_after = true;
-    sb_printf(&out, "HTTP/1.1 %s\r\nServer: loligo%s\r\nMime-Version: 1.0\r\nDate: %.*s\r\n",
-              a.status == 200 ? "200 OK" : "401 Unauthorized",
-              pw->settings->httpd_suppress_version_string ? "" : "/" PACKAGE_VERSION, DATE_BYTES, date);
-    sb_printf(
-        &out,
-        "Content-Type: text/plain;charset=utf-8\r\nExpires: %.*s\r\nLast-Modified: %.*s\r\nCache-Control: no-store\r\n",
-        DATE_BYTES, date, DATE_BYTES, date);
+    sb_printf(&fields,
+              "Server: loligo%s\r\nMime-Version: 1.0\r\nContent-Type: text/plain;charset=utf-8\r\nExpires: %.*s\r\n"
+              "Last-Modified: %.*s\r\nCache-Control: no-store\r\n",
+              pw->settings->httpd_suppress_version_string ? "" : "/" PACKAGE_VERSION, DATE_BYTES, date, DATE_BYTES,
+              date);
     if (a.status == 401)
-        sb_printf(&out, "X-Squid-Error: %s 0\r\nWWW-Authenticate: Basic realm=\"%s\"\r\n", a.error_name, a.realm);
-    at = sb_reserve(&out, REPLY_TAIL_MAX);
-    out.len += reply_tail(pw, &tail, at);
-    log_entry_from_request(&e, r);
-    e.head_out = out.len;
-    if (r->method != METHOD_HEAD)
-        sb_span(&out, sb_view(&a.body));
-    sb_free(&a.body);
-    e.tag = TAG_TCP_MISS;
-    e.status = a.status;
-    e.bytes_out = out.len;
-    e.mime = SPAN("text/plain");
-    e.reason = "manager page";
-    if (a.status != 200)
-        e.error_name = a.error_name;
-    account(pw, &e, r);
-    out_add_owned(&pw->out, out.p, out.len);
+        sb_printf(&fields, "X-Squid-Error: %s 0\r\nWWW-Authenticate: Basic realm=\"%s\"\r\n", a.error_name, a.realm);
+    own_reply(c, r,
+              &(struct own_reply){
+                  .status = a.status,
+                  .phrase = a.status == 200 ? "OK" : "Unauthorized",
+                  .fields = fields.p,
+                  .mime = SPAN("text/plain"),
+                  .body = a.body,
+                  .reason = "manager page",
+                  .error_name = a.status != 200 ? a.error_name : NULL,
+                  .tag = TAG_TCP_MISS,
+              });
+    sb_free(&fields);
 }
 
 /* --- the last one in line --------------------------------------------------------------------------------------- */
@@ -233,47 +218,32 @@ static void serve_internal(struct client_conn *c, const struct request *r)
 /* TRACE: the request as it came. OPTIONS: what may be asked of a proxy. */
 static void serve_last(struct client_conn *c, const struct request *r)
 {
-    struct proxy_worker *pw = c->pw;
     const struct head *h = r->head;
-    struct reply_tail tail = { .age = -1, .has_length = true, .minor_version = r->minor_version };
-    struct strbuf body = { 0 }, out = { 0 };
-    struct log_entry e;
-    char *at, date[DATE_BYTES];
+    bool trace = r->method == METHOD_TRACE;
+    struct own_reply a = {
+        .status = 200,
+        .phrase = "OK",
+        .fields = trace ? "Content-Type: message/http\r\n"
+                        : "Allow: GET, HEAD, POST, PUT, DELETE, OPTIONS, TRACE, CONNECT\r\n",
+        .reason = "Max-Forwards ends here",
+        .tag = TAG_TCP_MISS,
+    };
 
-    if (r->method == METHOD_TRACE) {
-        sb_span(&body, head_piece(h, h->method_name));
-        sb_char(&body, ' ');
-        sb_span(&body, head_piece(h, h->target));
-        sb_printf(&body, " HTTP/1.%d\r\n", h->minor_version);
+    if (trace) {
+        sb_span(&a.body, head_piece(h, h->method_name));
+        sb_char(&a.body, ' ');
+        sb_span(&a.body, head_piece(h, h->target));
+        sb_printf(&a.body, " HTTP/1.%d\r\n", h->minor_version);
         for (unsigned i = 0; i < h->n_fields; i++)
             if (!token_is_secret((enum token)h->fields[i].token)) {
-                sb_span(&body, field_name(h, &h->fields[i]));
-                sb_str(&body, ": ");
-                sb_span(&body, field_value(h, &h->fields[i]));
-                sb_str(&body, "\r\n");
+                sb_span(&a.body, field_name(h, &h->fields[i]));
+                sb_str(&a.body, ": ");
+                sb_span(&a.body, field_value(h, &h->fields[i]));
+                sb_str(&a.body, "\r\n");
             }
-        sb_str(&body, "\r\n");
+        sb_str(&a.body, "\r\n");
     }
-    date_print(date, worker_wall(pw->worker) / 1000000);
-    tail.close = !r->keep_alive || pw->draining || has_body(r);
-    tail.length = body.len;
-    if (tail.close)
-        c->close_after = true;
-    sb_printf(&out, "HTTP/1.1 200 OK\r\nDate: %.*s\r\n%s", DATE_BYTES, date,
-              r->method == METHOD_TRACE ? "Content-Type: message/http\r\n"
-                                        : "Allow: GET, HEAD, POST, PUT, DELETE, OPTIONS, TRACE, CONNECT\r\n");
-    at = sb_reserve(&out, REPLY_TAIL_MAX);
-    out.len += reply_tail(pw, &tail, at);
-    log_entry_from_request(&e, r);
-    e.head_out = out.len;
-    sb_span(&out, sb_view(&body));
-    sb_free(&body);
-    e.tag = TAG_TCP_MISS;
-    e.status = 200;
-    e.bytes_out = out.len;
-    e.reason = "Max-Forwards ends here";
-    account(pw, &e, r);
-    out_add_owned(&pw->out, out.p, out.len);
+    own_reply(c, r, &a);
 }
 
 /* --- look-up ---------------------------------------------------------------------------------------------------- */
@@ -380,6 +350,10 @@ void serve_admitted(struct client_conn *c, const struct request *r, struct trans
         }
         return;
     }
+    if (r->method == METHOD_PURGE) {
+        serve_purge(c, r, tx);
+        return;
+    }
     if (r->method == METHOD_CONNECT) {
         transaction_tunnel(tx ? tx : transaction_new(c, r), access_line);
         return;
@@ -387,7 +361,7 @@ void serve_admitted(struct client_conn *c, const struct request *r, struct trans
     if (upgrade_wanted(r, c->pw->settings)) {
         m.reason = "another protocol is asked for";
         m.upgrade = true;
-    } else if ((r->method == METHOD_GET || r->method == METHOD_HEAD) && !has_body(r)) {
+    } else if ((r->method == METHOD_GET || r->method == METHOD_HEAD) && !request_has_body(r)) {
         if (request_allowed(c->pw->settings->cache, r)) {
             serve_cached(c, r, tx, access_line);
             return;

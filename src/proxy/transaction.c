@@ -62,6 +62,7 @@ static void transaction_free(struct transaction *t)
 {
     transaction_leave_fill(t, true);
     resolve_cancel(&t->query);
+    purge_cancel(&t->purge);
     mail_close(&t->mail);
     if (t->miss.stale != NULL)
         object_unref(&t->miss.stale);
@@ -258,6 +259,16 @@ static void open_fill(struct transaction *t, bool shared)
     transaction_progress(t);
 }
 
+static void purged(struct purge_run *p)
+{
+    struct transaction *t = CONTAINER_OF(p, struct transaction, purge);
+    struct client_conn *c = t->client;
+
+    purge_reply(c, t->request, p->count);
+    (void)client_conn_flush(c);
+    transaction_drop(t);
+}
+
 void transaction_begin(struct transaction *t)
 {
     t->begun = true;
@@ -275,6 +286,7 @@ void transaction_begin(struct transaction *t)
         tunnel_start(c, r, settings, line);
         break;
     }
+    case TX_PURGE: purge_start(&t->purge, t->pw, t->request, purged); break;
     case TX_OBJECT:
         t->state = TX_RELAY;
         transaction_relay(t);
@@ -291,6 +303,13 @@ void transaction_miss(struct transaction *t, const struct miss *m)
     t->log.reason = m->reason;
     t->log.access_line = m->access_line;
     t->state = TX_MISS;
+    if (t->begun)
+        transaction_begin(t);
+}
+
+void transaction_purge(struct transaction *t)
+{
+    t->state = TX_PURGE;
     if (t->begun)
         transaction_begin(t);
 }

@@ -37,6 +37,8 @@ void transaction_miss(struct transaction *t, const struct miss *m);
 /* Deliver o (a reference is taken); part: of its body, NULL: all. */
 void transaction_object(struct transaction *t, struct object *o, enum log_tag tag, const char *reason,
                         const struct byte_range *part);
+/* PURGE of more than one URL. */
+void transaction_purge(struct transaction *t);
 /* CONNECT. */
 void transaction_tunnel(struct transaction *t, const char *access_line);
 

@@ -5,10 +5,11 @@
 #include "net/resolve.h"
 #include "proxy/error_page.h"
 #include "proxy/fetch.h"
+#include "proxy/purge.h"
 #include "proxy/transaction.h"
 #include "proxy/transaction_owner.h"
 
-enum tx_state { TX_ADMIT, TX_MISS, TX_OBJECT, TX_TUNNEL, TX_HEAD, TX_RELAY };
+enum tx_state { TX_ADMIT, TX_MISS, TX_OBJECT, TX_TUNNEL, TX_PURGE, TX_HEAD, TX_RELAY };
 
 struct transaction {
     struct client_conn *client;
@@ -28,6 +29,7 @@ struct transaction {
     struct byte_range part;
     uint64_t skip; /* bytes of the fill that are in front of it, and were not passed over yet */
     struct resolve_query query;
+    struct purge_run purge;
     struct log_entry log;
     int error_status;            /* of the page when the fetch fails; 0: the page's own */
     const char *error_detail;    /* static text; NULL: none */
