@@ -109,6 +109,8 @@ size_t fill_peek(struct fill_reader *r, struct iovec *v, size_t n);
 void fill_advance(struct fill_reader *r, uint64_t bytes);
 /* Total body bytes when DONE. */
 uint64_t fill_total(const struct fill_reader *r);
+/* Will it be stored, as things stand? From BODY on. */
+bool fill_is_kept(const struct fill_reader *r);
 int fill_error(const struct fill_reader *r, int *detail);
 /* Does the head of this fill answer that request as well (Vary)? From BODY on. */
 bool fill_answers(const struct fill_reader *r, const struct head *request);

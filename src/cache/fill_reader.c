@@ -105,6 +105,16 @@ uint64_t fill_total(const struct fill_reader *r)
     return n;
 }
 
+bool fill_is_kept(const struct fill_reader *r)
+{
+    bool kept;
+
+    pthread_mutex_lock(&r->fill->lock);
+    kept = r->fill->kept;
+    pthread_mutex_unlock(&r->fill->lock);
+    return kept;
+}
+
 int fill_error(const struct fill_reader *r, int *detail)
 {
     int error;

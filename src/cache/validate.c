@@ -45,7 +45,9 @@ enum reuse reuse_of(const struct object *o, const struct cache_control *request_
         *why = "vary-star";
     else if (flags & OBJECT_NO_CACHE)
         *why = "response-no-cache";
-    else if (ignore_cc || (*why = client_objection(o, request_cc, mono, left)) == NULL) {
+    else if (!ignore_cc && (*why = client_objection(o, request_cc, mono, left)) != NULL) {
+        return REUSE_ASKED;
+    } else {
         *why = left > 0 ? "fresh" : "stale";
         if (left > 0)
             return REUSE_FRESH;

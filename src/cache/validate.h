@@ -9,6 +9,7 @@ enum reuse {
     REUSE_FRESH,    /* yes */
     REUSE_STALE_OK, /* stale, but max-stale allows it */
     REUSE_VALIDATE, /* only after validation */
+    REUSE_ASKED,    /* likewise, but only because the client asks for it */
 };
 /* request_cc as from cache_control_parse(request, true). *why gets a static word: "fresh", "stale", "request-no-cache",
  * "response-no-cache", "max-age", "min-fresh", "vary-star". ignore_cc: the port says the client's wishes don't

@@ -208,6 +208,11 @@ const struct directive directives_working[] = {
     /* protocol */
     { "via", &kind_switch, AT(via), "on",
       .meaning = "Adds this proxy to Via. RFC 9110 demands it, and loops are seen by it." },
+    { "x_cache", &kind_switch, AT(x_cache), "on",
+      .meaning = "Adds X-Cache and X-Cache-Lookup to responses: was it a hit, and was anything stored?" },
+    { "cache_status", &kind_switch, AT(cache_status), "off",
+      .meaning =
+          "Adds Cache-Status (RFC 9211) to responses: why it was a hit or a miss. It tells clients of the inside." },
     { "forwarded_for", &kind_forwarded_for, AT(forwarded_for), "on",
       .meaning =
           "What X-Forwarded-For gets: the client (on), unknown (off), what the client sent (transparent), the client\n"

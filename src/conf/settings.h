@@ -157,6 +157,7 @@ struct settings {
     int64_t read_ahead_gap;
 
     /* protocol */
+    bool x_cache, cache_status;
     bool acl_uses_indirect_client, log_uses_indirect_client;
     bool via, strip_query_terms, httpd_suppress_version_string, log_mime_hdrs, relaxed_header_parser;
     enum forwarded_for forwarded_for;

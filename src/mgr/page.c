@@ -26,6 +26,7 @@ static const struct page {
     { "utilization", "Cache Utilization", utilization_page, false },
     { "histograms", "Full Histogram Counts", histograms_page, false },
     { "storedir", "Store Directory Stats", storedir_page, false },
+    { "reasons", "Why Hits, Misses and Denials", reasons_page, false },
 };
 #define N_PAGES (sizeof pages / sizeof pages[0])
 

@@ -19,6 +19,7 @@ void page_answer(struct page_request *r, struct internal_answer *a);
 page_handler counters_page, five_minutes_page, sixty_minutes_page, utilization_page; /* counters_page.c */
 page_handler info_page;                                                              /* info_page.c */
 page_handler service_times_page, histograms_page;                                    /* service_times_page.c */
+page_handler reasons_page;                                                           /* reasons_page.c */
 page_handler storedir_page, objects_page;                                            /* store_page.c */
 
 /* Label and value of mgr:info and mgr:service_times: the same seven groups. kind SERVICE_TIME_N: not kept, all

@@ -80,6 +80,7 @@ void account(struct proxy_worker *pw, struct log_entry *e, const struct request 
     count(c, CLIENT_HTTP_REQUESTS, 1);
     count(c, CLIENT_HTTP_KBYTES_IN, e->bytes_in);
     count(c, CLIENT_HTTP_KBYTES_OUT, e->bytes_out);
+    reason_count(&pw->reasons, e->reason);
     if (log_tag_rows[e->tag].is_hit) {
         count(c, CLIENT_HTTP_HITS, 1);
         count(c, CLIENT_HTTP_HIT_KBYTES_OUT, e->bytes_out);

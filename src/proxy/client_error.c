@@ -73,6 +73,7 @@ void client_conn_error(struct client_conn *c, const struct error_answer *a)
             .age = -1,
             .close = c->close_after,
             .minor_version = a->r == NULL || a->r->minor_version,
+            .outcome = { .code = log_tag_rows[a->tag].text, .port = c->local.port },
         };
         char *at = sb_reserve(&head, REPLY_TAIL_MAX);
 

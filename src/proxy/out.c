@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include "base/mem.h"
 
-#define HEAD_ROOM 2048
+#define HEAD_ROOM 2304
 
 /* A response, or the rest of one, that waits for the socket. */
 struct out_item {

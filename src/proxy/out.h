@@ -36,9 +36,9 @@ struct out_queue {
     bool any;
 };
 
-/* Is there room for one more response with a generated part of up to 2 KB? */
+/* Is there room for one more response with a generated part of up to 2304 bytes? */
 bool out_has_room(const struct out_batch *b);
-/* Where to write the generated part (at least 2048 bytes): pass what was written to out_add_object(). */
+/* Where to write the generated part (at least 2304 bytes): pass what was written to out_add_object(). */
 char *out_head_room(struct out_batch *b);
 
 /* Stored head of o, with another status line (static, CRLF and all) unless status_line is SPAN_NONE, then the n bytes just written

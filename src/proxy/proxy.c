@@ -463,6 +463,11 @@ const struct counters *proxy_counters(const struct proxy *p, unsigned worker)
     return p->workers[worker].worker->counters;
 }
 
+const struct reason_counts *proxy_reasons(const struct proxy *p, unsigned worker)
+{
+    return &p->workers[worker].reasons;
+}
+
 struct store *proxy_store(const struct proxy *p)
 {
     return p->store;

@@ -9,6 +9,7 @@
 #include "net/worker.h"
 #include "proxy/access_log.h"
 #include "proxy/internal_service.h"
+#include "proxy/reason_counts.h"
 
 struct proxy;
 
@@ -36,6 +37,7 @@ void proxy_free(struct proxy **holder);
 /* For manager pages: read from any thread. */
 unsigned proxy_workers(const struct proxy *p);
 const struct counters *proxy_counters(const struct proxy *p, unsigned worker);
+const struct reason_counts *proxy_reasons(const struct proxy *p, unsigned worker);
 struct store *proxy_store(const struct proxy *p);
 /* Client connections now, over all workers. */
 uint64_t proxy_clients(const struct proxy *p);

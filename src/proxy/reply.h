@@ -2,6 +2,7 @@
 #pragma once
 #include "cache/object.h"
 #include "hdrs/field_range.h"
+#include "proxy/cache_outcome.h"
 #include "proxy/request.h"
 #include "proxy/worker_state.h"
 
@@ -15,9 +16,10 @@ struct reply_tail {
     int64_t age;        /* seconds; -1: no Age */
     bool close;         /* Connection: close; else keep-alive where an HTTP/1.0 client needs to be told */
     bool minor_version; /* the client's: 1 or 0 */
+    struct cache_outcome outcome;
 };
 
-#define REPLY_TAIL_MAX 768
+#define REPLY_TAIL_MAX (768 + CACHE_OUTCOME_MAX)
 /* Content-Length or Transfer-Encoding, Age, Via, Connection and the blank line into out (REPLY_TAIL_MAX). Returns its
  * length. */
 size_t reply_tail(const struct proxy_worker *pw, const struct reply_tail *t, char *out);

@@ -126,6 +126,13 @@ void serve_object(struct client_conn *c, const struct request *r, struct transac
         .age = object_age(o, worker_mono(pw->worker)),
         .close = !r->keep_alive || pw->draining,
         .minor_version = r->minor_version,
+        .outcome = { .hit = true,
+                     .lookup = LOOKUP_HIT,
+                     .has_ttl = true,
+                     .ttl = (o->fresh_until - worker_mono(pw->worker)) / 1000000,
+                     .code = log_tag_rows[tag].text,
+                     .reason = reason,
+                     .port = c->local.port },
     };
     uint64_t length = part ? part->last - part->first + 1 : object_length(o);
     uint64_t body = r->method == METHOD_HEAD ? 0 : length;
@@ -298,11 +305,17 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
     struct object *o = store_lookup(pw->store, r->key, r->head, &any);
 
     m.reason = any ? "no stored variant matches" : "not stored";
+    m.fwd = any ? "vary-miss" : "uri-miss";
+    m.looked_up = true;
+    m.any = any;
     if (!request_allowed(pw->settings->send_hit, r)) {
         m.shared = false; /* somebody else's answer would be a hit too */
         m.reason = "denied by send_hit";
+        m.fwd = "bypass";
     } else if (o != NULL) {
-        switch (reuse_of(o, &r->cc, r->ignore_cc, worker_mono(pw->worker), &m.reason)) {
+        enum reuse reuse = reuse_of(o, &r->cc, r->ignore_cc, worker_mono(pw->worker), &m.reason);
+
+        switch (reuse) {
         case REUSE_FRESH:
         case REUSE_STALE_OK:
             if (stored_denied(c, r, o)) {
@@ -314,7 +327,8 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
             }
             serve_object(c, r, tx, o, (o->flags & OBJECT_NEGATIVE) ? TAG_TCP_NEGATIVE_HIT : TAG_TCP_MEM_HIT, m.reason);
             return;
-        case REUSE_VALIDATE: m.stale = o;
+        case REUSE_ASKED:
+        case REUSE_VALIDATE: m.stale = o; m.fwd = reuse == REUSE_ASKED ? "request" : "stale";
         }
     }
     if (r->cc.flags & CC_ONLY_IF_CACHED) {
@@ -337,7 +351,7 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
 
 void serve_admitted(struct client_conn *c, const struct request *r, struct transaction *tx, const char *access_line)
 {
-    struct miss m = { .tag = TAG_TCP_MISS, .access_line = access_line, .reason = "method" };
+    struct miss m = { .tag = TAG_TCP_MISS, .access_line = access_line, .reason = "method", .fwd = "method" };
 
     if (r->is_internal || r->stops_here) {
         if (r->stops_here)
@@ -360,6 +374,7 @@ void serve_admitted(struct client_conn *c, const struct request *r, struct trans
     }
     if (upgrade_wanted(r, c->pw->settings)) {
         m.reason = "another protocol is asked for";
+        m.fwd = "bypass";
         m.upgrade = true;
     } else if ((r->method == METHOD_GET || r->method == METHOD_HEAD) && !request_has_body(r)) {
         if (request_allowed(c->pw->settings->cache, r)) {
@@ -367,6 +382,7 @@ void serve_admitted(struct client_conn *c, const struct request *r, struct trans
             return;
         }
         m.reason = "denied by the cache directive";
+        m.fwd = "bypass";
     }
     transaction_miss(tx ? tx : transaction_new(c, r), &m);
 }

@@ -31,6 +31,9 @@ struct miss {
     bool join;  /* a part is asked for; a fetch that has its first byte already will do */
     enum log_tag tag;
     const char *reason; /* static text: why it is a miss */
+    const char *fwd;    /* the same as RFC 9211 section 2.2 has it */
+    bool looked_up;     /* in the store: there was something, or not, as `any` says */
+    bool any;
     const char *access_line;
 };
 void transaction_miss(struct transaction *t, const struct miss *m);

@@ -27,6 +27,30 @@ static bool reply_allowed(struct transaction *t, const struct object *o, uint64_
     return false;
 }
 
+static struct cache_outcome outcome_of(struct transaction *t, const struct object *o)
+{
+    struct cache_outcome c = {
+        .hit = log_tag_rows[t->log.tag].is_hit,
+        .lookup = !t->miss.looked_up || t->miss.any ? LOOKUP_HIT : LOOKUP_MISS,
+        .code = log_tag_rows[t->log.tag].text,
+        .reason = t->log.reason,
+        .port = t->client->local.port,
+        .collapsed = t->waiter,
+        .fwd = t->miss.fwd,
+        .stored = t->reader.fill != NULL && fill_is_kept(&t->reader),
+        .fwd_status = t->log.server_status != o->status ? t->log.server_status : 0,
+    };
+
+    if (t->miss.fwd == NULL) { /* a large hit */
+        c.has_ttl = true;
+        c.ttl = (o->fresh_until - worker_mono(t->pw->worker)) / US_PER_S;
+        c.fwd_status = 0;
+    } else if (!t->miss.looked_up) {
+        c.lookup = LOOKUP_NONE;
+    }
+    return c;
+}
+
 /* The client's own condition, where the answer isn't the origin's to exactly this request. */
 static bool not_modified(struct transaction *t, struct object *o)
 {
@@ -42,6 +66,7 @@ static bool not_modified(struct transaction *t, struct object *o)
     if (o->status != 200 || !(t->waiter || t->miss.stale != NULL) || !request_is_conditional(t->request->head) ||
         client_condition(t->request->head, o, worker_wall(t->pw->worker) / US_PER_S) == CONDITION_SEND)
         return false;
+    tail.outcome = outcome_of(t, o);
     bytes = reply_not_modified(t->pw, o, &tail, &n);
     transaction_interims_first(t);
     out_add_owned(&t->pw->out, bytes, n);
@@ -54,12 +79,13 @@ static bool not_modified(struct transaction *t, struct object *o)
     return true;
 }
 
-static void unsatisfiable(struct transaction *t, uint64_t length)
+static void unsatisfiable(struct transaction *t, const struct object *o, uint64_t length)
 {
     struct client_conn *c = t->client;
     struct reply_tail tail = {
         .close = !t->request->keep_alive || t->pw->draining,
         .minor_version = t->request->minor_version,
+        .outcome = outcome_of(t, o),
     };
     size_t n;
     char *bytes = reply_unsatisfiable(t->pw, length, tail, &n);
@@ -87,7 +113,7 @@ static bool select_part(struct transaction *t, struct object *o, uint64_t length
         t->has_part = true;
         t->part = parts[0];
         return false;
-    case RANGE_UNSATISFIABLE: unsatisfiable(t, length); return true;
+    case RANGE_UNSATISFIABLE: unsatisfiable(t, o, length); return true;
     default: return false;
     }
 }
@@ -95,7 +121,7 @@ static bool select_part(struct transaction *t, struct object *o, uint64_t length
 /* pre = the whole head. length: of the body, or of the part. */
 static void make_head(struct transaction *t, struct object *o, uint64_t length, bool show_age)
 {
-    struct reply_tail tail = { .age = -1, .minor_version = t->request->minor_version };
+    struct reply_tail tail = { .age = -1, .minor_version = t->request->minor_version, .outcome = outcome_of(t, o) };
     bool bodyless_status = o->status == 204 || o->status == 304;
     size_t before;
     char *at;

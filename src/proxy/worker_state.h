@@ -11,6 +11,7 @@
 #include "proxy/internal_service.h"
 #include "proxy/old_servers.h"
 #include "proxy/out.h"
+#include "proxy/reason_counts.h"
 
 struct proxy;
 
@@ -44,6 +45,7 @@ struct proxy_worker {
     char via_line[320];
     size_t via_line_len;
     uint64_t sequence;              /* lines logged: account.c */
+    struct reason_counts reasons;   /* account.c */
     struct old_servers old_servers; /* fetch_route.c */
     unsigned round_robin;           /* peer_select.c */
     int64_t proxied_complaint;      /* client_proxied.c: monotonic; 0: never */

@@ -44,6 +44,14 @@ const struct counters *proxy_counters(const struct proxy *p, unsigned worker)
     return &blocks[worker];
 }
 
+const struct reason_counts *proxy_reasons(const struct proxy *p, unsigned worker)
+{
+    static struct reason_counts none;
+
+    (void)p, (void)worker;
+    return &none;
+}
+
 struct store *proxy_store(const struct proxy *p)
 {
     (void)p;

@@ -210,7 +210,7 @@ def test_hop_by_hop_fields_of_a_response(proxy, origin):
                           'Proxy-Connection: keep-alive', 'X-Kept: 1'))
     for _ in range(2):
         names = {n.lower() for n, _ in proxy.get(page.url).fields} - {'age'}
-        assert names == {'date', 'content-length', 'cache-control', 'via', 'x-kept'}
+        assert names == {'date', 'content-length', 'cache-control', 'via', 'x-kept', 'x-cache', 'x-cache-lookup'}
 
 
 def test_connection_cannot_name_what_the_proxy_adds(proxy, origin):
