@@ -1,6 +1,6 @@
 /* cache/object.h: a stored response: its head, times and body.
  *
- * Threads: immutable once published in the store (but for `visited`, `older` and the eviction links). A reader
+ * Threads: immutable once published in the store (but for `use`, `older` and the eviction links). A reader
  * inside an epoch may use an object it looked up without a reference; to keep it beyond its turn, object_ref().
  * Memory comes from the arena (stored) or the heap (passing through), the object knows which: object_new(). */
 #pragma once
@@ -49,20 +49,23 @@ struct object {
     struct hash128 key;             /* of the canonical URI */
     struct hash128 vary_print;      /* vary_fingerprint() of the request it answered */
     _Atomic(struct object *) older; /* the next variant of the same key */
+    _Atomic uint64_t use;           /* the one thing a hit may write: evictor_hit() */
     atomic_uint refs;
-    atomic_uchar visited;  /* the one thing a hit may write, and only when it is 0 */
     _Atomic uint8_t flags; /* enum object_flag */
+    uint8_t queue_id;      /* where it waits for its eviction; the evictor's, guarded by its lock */
     uint16_t status;
     int64_t fresh_until; /* monotonic microseconds: fresh iff now < fresh_until */
     int64_t age_base;    /* monotonic microseconds: current age = (now - age_base) / 1e6, floored */
     int64_t lifetime;    /* freshness lifetime, seconds */
     struct response_times times;
     int64_t last_modified;                                     /* seconds since the epoch; INT64_MIN: absent */
-    int64_t stale_while_revalidate, stale_if_error, max_stale; /* seconds; -1: absent */
-    struct body *body;                                         /* NULL: none (204, HEAD-like) */
-    struct list_node queue;                                    /* eviction order; guarded by the evictor's lock */
-    uint8_t queue_id;                                          /* which queue; the evictor's */
+    int32_t stale_while_revalidate, stale_if_error, max_stale; /* seconds; -1: absent */
     uint32_t head_len;
+    struct body *body; /* NULL: none (204, HEAD-like) */
+    union {            /* its place there; guarded by the evictor's lock */
+        struct list_node queue;
+        size_t heap_at;
+    };
     struct arena *arena; /* whose memory this is; NULL: the heap's */
     struct object_piece etag, last_modified_text, content_type, vary, url;
     uint64_t charge; /* bytes of arena this object answers for, its body included: object_charge() */

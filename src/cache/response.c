@@ -118,6 +118,12 @@ static int64_t clamp_seconds(int64_t s)
     return s < 0 ? 0 : s > SECONDS_MAX ? SECONDS_MAX : s;
 }
 
+/* As stored: 68 years are for ever, -1 stays -1. */
+static int32_t narrow_seconds(int64_t s)
+{
+    return s > INT32_MAX ? INT32_MAX : (int32_t)s;
+}
+
 static void set_times(struct object *o, const struct object_recipe *r)
 {
     int64_t age = clamp_seconds(current_age(&r->times, r->times.response_time));
@@ -127,9 +133,9 @@ static void set_times(struct object *o, const struct object_recipe *r)
     o->lifetime = clamp_seconds(r->lifetime);
     o->age_base = saturating_sub(r->mono, age * US_PER_S);
     o->fresh_until = saturating_add(r->mono, (o->lifetime - age) * US_PER_S);
-    o->stale_while_revalidate = cc->stale_while_revalidate;
-    o->stale_if_error = cc->stale_if_error;
-    o->max_stale = r->rule != NULL ? r->rule->max_stale : -1;
+    o->stale_while_revalidate = narrow_seconds(cc->stale_while_revalidate);
+    o->stale_if_error = narrow_seconds(cc->stale_if_error);
+    o->max_stale = r->rule != NULL ? narrow_seconds(r->rule->max_stale) : -1;
 }
 
 struct object *object_from_response(const struct object_recipe *r)

@@ -32,6 +32,7 @@ struct store {
     struct shard shard[SHARDS];
     struct arena *arena;
     struct evictor *evictor;
+    const struct hit_clock *clock; /* the evictor's */
     size_t reserve;
     _Atomic uint64_t max_object_size, min_object_size;
     _Atomic unsigned variants_max;
@@ -89,6 +90,7 @@ struct store *store_new(const struct store_limits *limits)
     memset(s, 0, sizeof *s);
     s->arena = arena_new(limits->cache_mem);
     s->evictor = evictor_new(limits->policy, arena_capacity(s->arena));
+    s->clock = evictor_clock(s->evictor);
     s->reserve = reserve_of(arena_capacity(s->arena));
     set_limits(s, limits);
     for (int i = 0; i < SHARDS; i++)
@@ -149,9 +151,8 @@ bool store_takes_size(const struct store *s, uint64_t length)
 uint64_t store_largest(const struct store *s)
 {
     uint64_t max = atomic_load_explicit(&((struct store *)(uintptr_t)s)->max_object_size, memory_order_relaxed);
-    uint64_t most = arena_capacity(s->arena) / 2; /* whatever is configured: one object shan't empty the cache */
 
-    return max < most ? max : most;
+    return evictor_admits(arena_capacity(s->arena), max);
 }
 
 /* Look-up. */
@@ -191,9 +192,7 @@ struct object *store_lookup(struct store *s, struct hash128 key, const struct he
         *any = o != NULL;
     if (o == NULL || (o = select_variant(o, request)) == NULL)
         return NULL;
-    /* Read before written: a popular object's line stays shared between the cores. */
-    if (!atomic_load_explicit(&o->visited, memory_order_relaxed))
-        atomic_store_explicit(&o->visited, 1, memory_order_relaxed);
+    evictor_hit(s->clock, o);
     return o;
 }
 
@@ -429,7 +428,8 @@ static bool supersedes(const struct object *o, const struct object *old)
            (hash128_eq(o->vary_print, old->vary_print) && same_variant_names(o, old));
 }
 
-/* Cuts from the chain behind o what it supersedes and what is too much. Under the shard's lock. */
+/* Cuts from the chain behind o what it supersedes and what is too much. What it replaces leaves it its uses: a popular
+ * object is popular still after a 304. Under the shard's lock. */
 static void prune(struct store *s, struct epoch_thread *t, struct object *o)
 {
     unsigned n = 1, max = atomic_load_explicit(&s->variants_max, memory_order_relaxed);
@@ -438,6 +438,8 @@ static void prune(struct store *s, struct epoch_thread *t, struct object *o)
     for (p = older(o); p != NULL; p = next) {
         next = older(p);
         if (supersedes(o, p) || n >= max) {
+            if (supersedes(o, p))
+                evictor_inherit(o, p);
             atomic_store_explicit(&before->older, next, memory_order_release);
             leave(s, t, p);
         } else {

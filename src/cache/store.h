@@ -1,6 +1,6 @@
 /* cache/store.h: every stored response, shared by all workers.
  *
- * Look-ups take no lock and write nothing but one flag, once: they read a table of atomic words inside an epoch
+ * Look-ups take no lock and write nothing but one word, under s3fifo only once: they read a table of atomic words inside an epoch
  * (base/epoch.h). Writers lock the shard of the key. Lock order: a shard or a fill, then the evictor, then an arena
  * class; never two of one kind (doc/threads.md).
  *
@@ -11,7 +11,8 @@
 #include "cache/object.h"
 #include "hdrs/head.h"
 
-enum eviction_policy { EVICT_S3FIFO, EVICT_LRU };
+/* memory_replacement_policy: what makes room (cache/evict.h). */
+enum eviction_policy { EVICT_S3FIFO, EVICT_LRU, EVICT_GDSF, EVICT_LFUDA };
 
 struct store_limits {
     size_t cache_mem;         /* bytes */
@@ -25,12 +26,14 @@ struct store *store_new(const struct store_limits *limits);
 /* No other thread may be using it, and nothing that left it waits for a grace period any more: every thread has polled
  * its epoch until epoch_pending() was 0, or unregistered. Its fills are gone. */
 void store_free(struct store **holder);
-/* New limits after a reload; cache_mem can't change while running (false: it wanted to). */
+/* New limits after a reload; cache_mem can't change while running (false: it wanted to). Another policy judges what
+ * is in by its uses so far. */
 bool store_set_limits(struct store *s, const struct store_limits *limits);
 struct arena *store_arena(struct store *s);
 
 /* The stored response for key that this request selects (Vary), or NULL. It may be used until the epoch is left.
- * *any says whether the key has entries at all (a variant miss is not a miss). Marks it as visited. */
+ * *any says whether the key has entries at all (a variant miss is not a miss). Counts as a use of it for the
+ * evictor. */
 struct object *store_lookup(struct store *s, struct hash128 key, const struct head *request, bool *any);
 
 /* Puts a complete object in: it replaces the one with the same key and Vary fingerprint; variants of a key whose

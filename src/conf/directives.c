@@ -88,7 +88,11 @@ const struct directive directives_working[] = {
       .meaning = "Larger responses aren't stored. As there is no disk cache, the larger of this and "
                  "maximum_object_size counts." },
     { "memory_replacement_policy", &kind_eviction, AT(eviction), "s3fifo",
-      .meaning = "s3fifo, lru, heap LRU, heap GDSF or heap LFUDA: what makes room. The last two mean s3fifo here." },
+      .meaning =
+          "memory_replacement_policy s3fifo|lru|heap GDSF|heap LFUDA|heap LRU\n"
+          "Who makes room. s3fifo: what was asked for once leaves early. lru and heap LRU: the least recently used.\n"
+          "heap GDSF: few hits for its size, so many small ones stay, for the most hits. heap LFUDA: few hits,\n"
+          "whatever its size, for more bytes from the cache; in both the old ones age." },
     { "minimum_object_size", &kind_size, AT(minimum_object_size), "0 KB",
       .meaning = "Smaller responses aren't stored." },
     { "maximum_object_size", &kind_size, AT(maximum_object_size), "4 MB",

@@ -312,35 +312,45 @@ static void parse_text(struct reading *r, const struct directive *d, const struc
 
 static const char *const eviction_words[] = { "s3fifo", "lru", "heap", NULL };
 static const char *const heap_words[] = { "GDSF", "LFUDA", "LRU", NULL };
+/* The first name of a policy is how it is printed. */
+static const struct {
+    const char *name, *heap; /* heap: the word after it */
+    enum eviction_policy policy;
+} policy_names[] = {
+    { "s3fifo", NULL, EVICT_S3FIFO }, { "lru", NULL, EVICT_LRU },       { "heap", "LRU", EVICT_LRU },
+    { "heap", "GDSF", EVICT_GDSF },   { "heap", "LFUDA", EVICT_LFUDA },
+};
+#define N_POLICY_NAMES (sizeof policy_names / sizeof policy_names[0])
 
 static void parse_eviction(struct reading *r, const struct directive *d, const struct line *l)
 {
     enum eviction_policy *at = field(r, d);
     struct span word = l->words[1].text;
     bool heap = span_eq(word, SPAN("heap"));
+    const struct word *bad;
 
     if (!words_between(r, l, heap ? 2 : 1, heap ? 2 : 1))
         return;
-    if (span_eq(word, SPAN("s3fifo"))) {
-        *at = EVICT_S3FIFO;
-    } else if (span_eq(word, SPAN("lru")) || (heap && span_eq(l->words[2].text, SPAN("LRU")))) {
-        *at = EVICT_LRU;
-    } else if (heap && (span_eq(l->words[2].text, SPAN("GDSF")) || span_eq(l->words[2].text, SPAN("LFUDA")))) {
-        *at = EVICT_S3FIFO;
-        diag_warning(r->report, l->words[2].at, NULL,
-                     "heap %.*s isn't implemented: s3fifo is used, which keeps what is asked for often as well",
-                     SPAN_ARG(l->words[2].text));
-    } else {
-        const struct word *bad = &l->words[heap ? 2 : 1];
-
-        diag_error(r->report, bad->at, similar_word(heap ? heap_words : eviction_words, bad->text),
-                   "unknown replacement policy '%.*s'", QUOTED_ARG(bad->text));
-    }
+    for (size_t i = 0; i < N_POLICY_NAMES; i++)
+        if (span_eq(word, span_str(policy_names[i].name)) &&
+            (!heap || span_eq(l->words[2].text, span_str(policy_names[i].heap)))) {
+            *at = policy_names[i].policy;
+            return;
+        }
+    bad = &l->words[heap ? 2 : 1];
+    diag_error(r->report, bad->at, similar_word(heap ? heap_words : eviction_words, bad->text),
+               "unknown replacement policy '%.*s'", QUOTED_ARG(bad->text));
 }
 
 static void print_eviction(const struct settings *s, const struct directive *d, struct strbuf *out)
 {
-    sb_printf(out, "%s %s\n", d->name, *(const enum eviction_policy *)field_of(s, d) == EVICT_LRU ? "lru" : "s3fifo");
+    enum eviction_policy policy = *(const enum eviction_policy *)field_of(s, d);
+    size_t i = 0;
+
+    while (policy_names[i].policy != policy)
+        i++;
+    sb_printf(out, "%s %s%s%s\n", d->name, policy_names[i].name, policy_names[i].heap != NULL ? " " : "",
+              policy_names[i].heap != NULL ? policy_names[i].heap : "");
 }
 
 static const char *const forwarded_words[] = {

@@ -20,13 +20,14 @@
 #include "trace.h"
 
 static const char usage[] =
-    "usage: bench_store [--keys N] [--alpha A] [--ops N] [--rounds N] [--threads N] [--json]\n"
+    "usage: bench_store [--keys N] [--alpha A] [--ops N] [--rounds N] [--threads N] [--policy NAME] [--json]\n"
     "Look-ups in the store, 98 % of the operations, on one thread and on several, each on a CPU of its own.\n"
     "  --keys N     distinct keys (100000)\n"
     "  --alpha A    exponent of Zipf's law (0.95)\n"
     "  --ops N      operations a thread and round (500000)\n"
     "  --rounds N   the best of so many counts (10)\n"
     "  --threads N  how many are compared with one (2)\n"
+    "  --policy P   s3fifo, lru, gdsf or lfuda (s3fifo)\n"
     "  --json       one JSON object instead of text\n";
 
 #define BODY 1024
@@ -40,8 +41,14 @@ static const char usage[] =
 static struct {
     unsigned keys, ops, rounds, threads;
     double alpha;
+    enum eviction_policy policy;
     bool json;
-} opt = { 100000, 500000, 10, 2, 0.95, false };
+} opt = { 100000, 500000, 10, 2, 0.95, EVICT_S3FIFO, false };
+
+static const char *const policy_names[] = {
+    [EVICT_S3FIFO] = "s3fifo", [EVICT_LRU] = "lru", [EVICT_GDSF] = "gdsf", [EVICT_LFUDA] = "lfuda"
+};
+#define POLICIES (sizeof policy_names / sizeof policy_names[0])
 
 static struct hash128 *key; /* by rank: hashing the URI isn't the store's work */
 
@@ -70,7 +77,7 @@ static bool insert(struct store *s, struct epoch_thread *t, uint32_t rank)
 static struct store *store_filled(void)
 {
     struct store_limits limits = {
-        .cache_mem = (size_t)opt.keys * 1900, .max_object_size = 1 << 20, .policy = EVICT_S3FIFO, .variants_max = 1
+        .cache_mem = (size_t)opt.keys * 1900, .max_object_size = 1 << 20, .policy = opt.policy, .variants_max = 1
     };
     struct store *s = store_new(&limits);
     struct epoch_thread *t = epoch_register();
@@ -295,7 +302,7 @@ static void prove_in_child(struct store *s, int out)
         epoch_exit(t);
     }
     p.writes = faults;
-    atomic_store_explicit(&control->visited, 0, memory_order_relaxed); /* a fault of our own, after which ... */
+    atomic_store_explicit(&control->use, 0, memory_order_relaxed); /* a fault of our own, after which ... */
     mprotect((void *)((uintptr_t)control & ~(uintptr_t)4095), 8192, PROT_READ);
     faults = 0;
     epoch_enter(t);
@@ -370,13 +377,28 @@ static void print_json(const struct rates *r, const struct store_stats *st, bool
     puts("}");
 }
 
+/* POLICIES: no such name. */
+static enum eviction_policy policy_named(const char *name)
+{
+    size_t p = 0;
+
+    while (p < POLICIES && strcmp(policy_names[p], name) != 0)
+        p++;
+    return (enum eviction_policy)p;
+}
+
 static bool read_options(int argc, char **argv)
 {
     static const struct option options[] = {
-        { "keys", required_argument, NULL, 'k' },    { "alpha", required_argument, NULL, 'a' },
-        { "ops", required_argument, NULL, 'o' },     { "rounds", required_argument, NULL, 'r' },
-        { "threads", required_argument, NULL, 't' }, { "json", no_argument, NULL, 'j' },
-        { "help", no_argument, NULL, 'h' },          { NULL, 0, NULL, 0 },
+        { "keys", required_argument, NULL, 'k' },
+        { "alpha", required_argument, NULL, 'a' },
+        { "ops", required_argument, NULL, 'o' },
+        { "rounds", required_argument, NULL, 'r' },
+        { "threads", required_argument, NULL, 't' },
+        { "policy", required_argument, NULL, 'p' },
+        { "json", no_argument, NULL, 'j' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
     };
     int c;
 
@@ -387,12 +409,13 @@ static bool read_options(int argc, char **argv)
         case 'o': opt.ops = (unsigned)strtoul(optarg, NULL, 10); break;
         case 'r': opt.rounds = (unsigned)strtoul(optarg, NULL, 10); break;
         case 't': opt.threads = (unsigned)strtoul(optarg, NULL, 10); break;
+        case 'p': opt.policy = policy_named(optarg); break;
         case 'j': opt.json = true; break;
         case 'h': fputs(usage, stdout); exit(0);
         default: return false;
         }
     return optind == argc && opt.keys >= 100 && opt.keys <= 100000000 && opt.ops >= 1000 && opt.rounds > 0 &&
-           opt.threads > 0 && opt.threads <= THREADS_MAX;
+           opt.threads > 0 && opt.threads <= THREADS_MAX && opt.policy < POLICIES;
 }
 
 int main(int argc, char **argv)
@@ -442,5 +465,6 @@ int main(int argc, char **argv)
     zipf_free(&z);
     free(key);
     store_free(&s);
-    return proven && (proof.writes != 0 || proof.control_writes != 1) ? 1 : 0;
+    /* By the other policies each hit writes, to the object alone. */
+    return proven && opt.policy == EVICT_S3FIFO && (proof.writes != 0 || proof.control_writes != 1) ? 1 : 0;
 }

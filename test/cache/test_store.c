@@ -1,5 +1,6 @@
 #include <pthread.h>
 #include <sched.h>
+#include "cache/evict.h"
 #include "cache/store.h"
 #include "stored.h"
 
@@ -77,7 +78,7 @@ static void what_is_put_in_is_found(void **state)
 
         if (o == NULL || !any || object_length(o) != n || (n > 0 && !body_is(o->body, n, 0, n)))
             fail_msg("object %llu", (unsigned long long)n);
-        assert_int_equal(o->visited, 1);
+        assert_int_equal(o->use, 1);
     }
     st = store_stats(b.store);
     assert_int_equal(st.objects, 500);
@@ -110,6 +111,31 @@ static void the_newest_answer_replaces_the_old(void **state)
     bench_end(&b);
 }
 
+/* A 304 makes a new object: it is as popular as the old one was. */
+static void a_replacement_takes_the_uses_over(void **state)
+{
+    struct store_limits l = limits;
+    struct bench b;
+
+    (void)state;
+    b = bench_of(&limits);
+    put(&b, 1, 100);
+    get(&b, 1);
+    put(&b, 1, 100);
+    assert_int_equal(get(&b, 1)->use, 1);
+    bench_end(&b);
+    l.policy = EVICT_LFUDA;
+    b = bench_of(&l);
+    put(&b, 1, 100);
+    put(&b, 2, 100);
+    for (int i = 0; i < 9; i++)
+        get(&b, 1);
+    put(&b, 1, 200);
+    assert_int_equal(use_count(get(&b, 1)->use), 10);
+    assert_int_equal(use_count(get(&b, 2)->use), 1);
+    bench_end(&b);
+}
+
 struct variant {
     const char *names;   /* NULL: without Vary */
     const char *request; /* fields of the request that it answers */
@@ -133,10 +159,14 @@ static const struct {
     { "Vary ends the answer for all", { { NULL, "" }, { "x-a", "X-A: 1" } }, "X-A: 2", -1, 1 },
     { "vary_variants_max: the oldest goes",
       { { "x-a", "X-A: 1" }, { "x-a", "X-A: 2" }, { "x-a", "X-A: 3" }, { "x-a", "X-A: 4" }, { "x-a", "X-A: 5" } },
-      "X-A: 1", -1, 4 },
+      "X-A: 1",
+      -1,
+      4 },
     { "vary_variants_max: the others stay",
       { { "x-a", "X-A: 1" }, { "x-a", "X-A: 2" }, { "x-a", "X-A: 3" }, { "x-a", "X-A: 4" }, { "x-a", "X-A: 5" } },
-      "X-A: 2", 1, 4 },
+      "X-A: 2",
+      1,
+      4 },
 };
 
 static void variants_are_selected_by_vary(void **state)
@@ -199,7 +229,7 @@ static void invalidation_takes_all_variants_and_what_was_under_way(void **state)
     assert_true(store_now(b.store) > before);
     assert_false(store_insert(b.store, b.epoch, o[2], before)); /* I5 */
     assert_true(store_insert(b.store, b.epoch, o[2], store_now(b.store)));
-    assert_true(store_insert(b.store, b.epoch, o[2], before)); /* is in */
+    assert_true(store_insert(b.store, b.epoch, o[2], before));              /* is in */
     assert_false(store_insert(b.store, b.epoch, o[0], store_now(b.store))); /* left once */
     for (int i = 0; i < 3; i++)
         object_unref(&o[i]);
@@ -239,7 +269,7 @@ static void limits_change_but_for_memory(void **state)
     bench_end(&b);
 }
 
-static const enum eviction_policy policies[] = { EVICT_S3FIFO, EVICT_LRU };
+static const enum eviction_policy policies[] = { EVICT_S3FIFO, EVICT_LRU, EVICT_GDSF, EVICT_LFUDA };
 
 /* Ten times what fits goes through; a few objects are asked for all the time. */
 static void the_popular_survive(void **state)
@@ -271,7 +301,10 @@ static void the_popular_survive(void **state)
     }
 }
 
-static const struct { const char *why; uint64_t first, then; } shifts[] = {
+static const struct {
+    const char *why;
+    uint64_t first, then;
+} shifts[] = {
     { "small, then large", 1000, 40000 },
     { "large, then small", 40000, 1000 },
     { "small, then somewhat larger", 900, 3000 },
@@ -374,6 +407,7 @@ struct hand {
     struct store *store;
     uint64_t random;
     unsigned rounds, hits;
+    bool reloads; /* now and then with another policy */
 };
 
 static uint64_t draw(struct hand *h)
@@ -414,6 +448,11 @@ static void one_operation(struct hand *h, struct epoch_thread *t, struct object 
         store_invalidate(h->store, t, test_key(n));
     } else if (what < 95) {
         store_make_room(h->store, t, 30000);
+    } else if (what == 98 && h->reloads && draw(h) % 20 == 0) {
+        struct store_limits l = limits;
+
+        l.policy = policies[draw(h) % ROWS(policies)];
+        store_set_limits(h->store, &l);
     } else if (what == 99 && draw(h) % 50 == 0) {
         struct count c = { 0, 1000 };
 
@@ -444,7 +483,7 @@ static void *work(void *ctx)
     return NULL;
 }
 
-/* Random operations on few keys in a cache that is too small for them. */
+/* Random operations on few keys in a cache that is too small for them; by each policy, and by one after the other. */
 static void threads_may_do_all_at_once(void **state)
 {
     struct store_limits l = limits;
@@ -455,12 +494,12 @@ static void threads_may_do_all_at_once(void **state)
     uint64_t evicted = 0;
 
     (void)state;
-    for (size_t p = 0; p < ROWS(policies); p++) {
-        l.policy = policies[p];
+    for (size_t p = 0; p <= ROWS(policies); p++) {
+        l.policy = policies[p % ROWS(policies)];
         b = bench_of(&l);
         epoch_exit(b.epoch);
         for (int i = 0; i < THREADS; i++) {
-            hands[i] = (struct hand){ b.store, 1234567u + (uint64_t)i * 99991u, 6000, 0 };
+            hands[i] = (struct hand){ b.store, 1234567u + (uint64_t)i * 99991u, 6000, 0, p == ROWS(policies) };
             assert_int_equal(pthread_create(&threads[i], NULL, work, &hands[i]), 0);
         }
         for (int i = 0; i < THREADS; i++) {
@@ -489,6 +528,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_put_in_is_found),
         cmocka_unit_test(the_newest_answer_replaces_the_old),
+        cmocka_unit_test(a_replacement_takes_the_uses_over),
         cmocka_unit_test(variants_are_selected_by_vary),
         cmocka_unit_test(invalidation_takes_all_variants_and_what_was_under_way),
         cmocka_unit_test(what_is_not_the_arenas_is_refused),

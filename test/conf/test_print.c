@@ -70,6 +70,8 @@ static const struct {
     { "via off", "\nvia off\n" },
     { "forwarded_for truncate", "\nforwarded_for truncate\n" },
     { "memory_replacement_policy heap LRU", "\nmemory_replacement_policy lru\n" },
+    { "memory_replacement_policy heap GDSF", "\nmemory_replacement_policy heap GDSF\n" },
+    { "memory_replacement_policy heap LFUDA", "\nmemory_replacement_policy heap LFUDA\n" },
     { "debug_options 33,3 ALL,2", "\ndebug_options ALL,2\n" },
     { "http_port [::1]:81 accel defaultsite=a name=x", "\nhttp_port [::1]:81 name=x accel vhost defaultsite=a\n" },
     { "access_log none", "\naccess_log none\n" },
