@@ -26,11 +26,11 @@ enum directive_class {
 };
 
 enum directive_flags {
-    REPEATS = 1,  /* lines add up; without it the last one counts, and a second one gets a warning */
-    ALLOWS = 2,   /* an access list that allows when it has no lines */
-    RAW = 4,      /* reads the line as written: quotes needn't match */
-    UNIT_KB = 8,  /* a bare number counts kilobytes */
-    UNIT_MS = 16, /* a bare number counts milliseconds */
+    REPEATS = 1,          /* lines add up; without it the last one counts, and a second one gets a warning */
+    ALLOWS = 2,           /* an access list that allows when it has no lines */
+    RAW = 4,              /* reads the line as written: quotes needn't match */
+    UNIT_KB = 8,          /* a bare number counts kilobytes */
+    UNIT_MS = 16,         /* a bare number counts milliseconds */
     MAY_BE_NEGATIVE = 32, /* -1 is a value */
     NONE_IS_NULL = 64,    /* the word none is no string at all */
     ZERO_IS_NONE = 128,   /* no limit */
@@ -95,9 +95,10 @@ extern const struct directive_kind kind_size, kind_signed_size, kind_duration, k
 /* kind_access.c */
 extern const struct directive_kind kind_acl, kind_access, kind_cachemgr;
 /* kind_port.c, kind_peer.c, kind_refresh.c, kind_log.c, kind_upgrade.c, kind_size_limit.c, kind_error_page.c,
- * kind_note.c */
+ * kind_note.c, kind_header.c */
 extern const struct directive_kind kind_port, kind_peer, kind_peer_access, kind_refresh, kind_access_log,
-    kind_logformat, kind_note, kind_upgrade, kind_size_limit, kind_deny_info;
+    kind_logformat, kind_note, kind_upgrade, kind_size_limit, kind_deny_info, kind_header_access, kind_header_replace,
+    kind_header_add;
 
 /* Adds `allow|deny acl...` from word `first` on to a list; implied: a word put before them, or NULL (kind_access.c). */
 void access_add_words(struct reading *r, struct access_list *list, const struct line *l, size_t first,

@@ -221,6 +221,33 @@ const struct directive directives_working[] = {
       .meaning =
           "What X-Forwarded-For gets: the client (on), unknown (off), what the client sent (transparent), the client\n"
           "alone (truncate), or nothing, the field being removed (delete)." },
+    { "request_header_access", &kind_header_access, AT(request_headers), NULL,
+      .meaning = "request_header_access field|All|Other allow|deny [!]acl...\n"
+                 "Which fields stay in requests to origins and peers. The lines of the field's name\n"
+                 "count; without any, those of Other (fields this proxy doesn't know), then those of All.",
+      .flags = REPEATS },
+    { "request_header_replace", &kind_header_replace, AT(request_headers), NULL,
+      .meaning = "request_header_replace field value\n"
+                 "A field that request_header_access denies gets this value instead of being taken out.",
+      .flags = REPEATS | RAW, .aliases = "header_replace" },
+    { "request_header_add", &kind_header_add, AT(request_headers), NULL,
+      .meaning = "request_header_add field \"value\" [[!]acl...]\n"
+                 "Adds a field. The value may have the %codes of logformat.",
+      .flags = REPEATS },
+    { "reply_header_access", &kind_header_access, AT(reply_headers), NULL,
+      .meaning =
+          "reply_header_access field|All|Other allow|deny [!]acl...\n"
+          "Which fields stay in responses to clients, also stored ones and error pages. The lines of the field's name\n"
+          "count; without any, those of Other (fields this proxy doesn't know), then those of All.",
+      .flags = REPEATS },
+    { "reply_header_replace", &kind_header_replace, AT(reply_headers), NULL,
+      .meaning = "reply_header_replace field value\n"
+                 "A field that reply_header_access denies gets this value instead of being taken out.",
+      .flags = REPEATS | RAW },
+    { "reply_header_add", &kind_header_add, AT(reply_headers), NULL,
+      .meaning = "reply_header_add field \"value\" [[!]acl...]\n"
+                 "Adds a field. The value may have the %codes of logformat.",
+      .flags = REPEATS },
     { "relaxed_header_parser", &kind_relaxed, AT(relaxed_header_parser), "off",
       .meaning = "Admits lines that end in LF alone, and blanks where one was meant. Never laxer about where a message "
                  "ends." },

@@ -23,7 +23,6 @@
 #define ADAPT "content would go past the filter"
 #define MARKS "packets would leave unmarked and be routed or shaped otherwise; mark by the process's user or by cgroup"
 #define POOLS "bandwidth would not be limited; use tc(8), or take it out"
-#define FIELDS "fields would pass unchanged; take it out if that is fine"
 #define TLS_OUT "TLS to origins is what tunnels carry; nothing is decrypted"
 #define NO_ICP "no ICP, no peer measurements"
 
@@ -374,16 +373,6 @@ const struct directive directives_ignored[] = {
       .meaning = "rewriting URLs by a helper program",
       .instead = "requests would go past the rewriter; use dstdomain or url_regex ACLs with list files",
       .aliases = "redirect_program" },
-    REFUSE("request_header_access", "* allow all", FIELDS, "removing fields from requests"),
-    REFUSE("reply_header_access", "* allow all", FIELDS, "removing fields from responses"),
-    { .name = "request_header_replace",
-      .class = REFUSED,
-      .instead = FIELDS,
-      .meaning = "changing fields of requests",
-      .aliases = "header_replace" },
-    REFUSE("reply_header_replace", NULL, FIELDS, "changing fields of responses"),
-    REFUSE("request_header_add", NULL, FIELDS, "adding fields to requests"),
-    REFUSE("reply_header_add", NULL, FIELDS, "adding fields to responses"),
     REFUSE("collapsed_forwarding_access", "allow all", "use collapsed_forwarding off",
            "which misses may wait for others"),
     REFUSE("delay_pools", "0", POOLS, "limits of bandwidth"),

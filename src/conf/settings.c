@@ -64,6 +64,8 @@ static void free_lists(struct settings *s)
     free(s->peers);
     free(s->upgrades);
     free(s->notes);
+    header_rules_free(&s->request_headers, s->logformat_free);
+    header_rules_free(&s->reply_headers, s->logformat_free);
     free_size_limits(s->reply_limits, s->n_reply_limits);
     free_size_limits(s->range_offset_limits, s->n_range_offset_limits);
     free(s->error_pages);

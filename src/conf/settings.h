@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "cache/freshness.h"
 #include "cache/store.h"
+#include "conf/header_rules.h"
 #include "net/addr.h"
 
 struct port_setting { /* http_port */
@@ -129,6 +130,8 @@ struct settings {
 
     struct access_list *http_access, *http_reply_access, *cache, *store_miss, *send_hit, *always_direct, *never_direct,
         *proxy_protocol_access, *follow_x_forwarded_for;
+
+    struct header_rules request_headers, reply_headers;
 
     /* process */
     int workers;        /* 0: one per online CPU */

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "proxy/account.h"
+#include "proxy/header_mangle.h"
 #include "proxy/reply.h"
 
 /* deny_info TCP_RESET: no answer at all. */
@@ -46,6 +47,8 @@ void client_conn_error(struct client_conn *c, const struct error_answer *a)
     };
     struct log_entry e;
     const char *mime, *name;
+    size_t head_len, n;
+    char *bytes;
     int status;
 
     if (a->r != NULL) {
@@ -80,7 +83,7 @@ void client_conn_error(struct client_conn *c, const struct error_answer *a)
         head.len += reply_tail(pw, &tail, at);
     }
     log_entry_from_request(&e, a->r);
-    e.head_out = head.len;
+    head_len = head.len;
     if (!head_only)
         sb_add(&head, body.p, body.len);
     sb_free(&body);
@@ -92,7 +95,6 @@ void client_conn_error(struct client_conn *c, const struct error_answer *a)
     e.url = ctx.url;
     e.tag = a->deny != NULL && a->deny->kind == DENY_REDIRECT ? TAG_TCP_REDIRECT : a->tag;
     e.status = status;
-    e.bytes_out = head.len;
     e.hier = a->hier;
     e.server = a->server;
     e.mime = span_str(mime);
@@ -100,6 +102,8 @@ void client_conn_error(struct client_conn *c, const struct error_answer *a)
     e.error_detail = a->sys_errno;
     e.reason = a->detail;
     e.access_line = a->access_line;
+    n = head.len;
+    bytes = header_mangle_reply(s, a->r, &e, head.p, &n, &head_len);
     account(pw, &e, a->r);
-    out_add_owned(&pw->out, head.p, head.len);
+    out_add_owned(&pw->out, bytes, n);
 }

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "proxy/forward_head.h"
+#include "proxy/header_mangle.h"
 #include "proxy/old_servers.h"
 #include "proxy/request_access.h"
 #include "proxy/request_loop.h"
@@ -81,6 +82,8 @@ static bool send_request(struct fetch *f, int fd)
     f->sent = f->stamp = worker_mono(f->pw->worker);
     f->request_time = worker_wall(f->pw->worker) / US_PER_S;
     forward_head(&f->out, f->request, f->settings, &o);
+    if (!header_rules_none(&f->settings->request_headers))
+        header_mangle(&f->settings->request_headers, f->request, e, false, &f->out, 0);
     count(counters_of(f->pw), SERVER_HTTP_REQUESTS, 1);
     stream_open(&f->stream, f->pw->worker, fd, server_ready);
     if (fetch_wants_body(f) && request_expects_continue(f->request))

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "hdrs/field_date.h"
 #include "proxy/account.h"
+#include "proxy/header_mangle.h"
 #include "proxy/reply.h"
 
 void own_reply(struct client_conn *c, const struct request *r, struct own_reply *a)
@@ -18,7 +19,8 @@ void own_reply(struct client_conn *c, const struct request *r, struct own_reply 
     };
     struct strbuf out = { 0 };
     struct log_entry e;
-    char *at, date[DATE_BYTES];
+    size_t head, n;
+    char *at, *bytes, date[DATE_BYTES];
 
     if (tail.close)
         c->close_after = true;
@@ -27,16 +29,17 @@ void own_reply(struct client_conn *c, const struct request *r, struct own_reply 
     at = sb_reserve(&out, REPLY_TAIL_MAX);
     out.len += reply_tail(pw, &tail, at);
     log_entry_from_request(&e, r);
-    e.head_out = out.len;
+    head = out.len;
     if (r->method != METHOD_HEAD)
         sb_span(&out, sb_view(&a->body));
     sb_free(&a->body);
     e.tag = a->tag;
     e.status = a->status;
-    e.bytes_out = out.len;
     e.mime = a->mime;
     e.reason = a->reason;
     e.error_name = a->error_name;
+    n = out.len;
+    bytes = header_mangle_reply(pw->settings, r, &e, out.p, &n, &head);
     account(pw, &e, r);
-    out_add_owned(&pw->out, out.p, out.len);
+    out_add_owned(&pw->out, bytes, n);
 }

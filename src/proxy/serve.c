@@ -6,6 +6,7 @@
 #include "cache/validate.h"
 #include "hdrs/field_date.h"
 #include "proxy/account.h"
+#include "proxy/header_mangle.h"
 #include "proxy/indirect_client.h"
 #include "proxy/own_reply.h"
 #include "proxy/purge.h"
@@ -69,10 +70,12 @@ static void serve_not_modified(struct client_conn *c, const struct request *r, c
                                const struct reply_tail *tail, const char *reason)
 {
     struct log_entry e;
-    size_t n;
+    size_t n, head;
     char *bytes = reply_not_modified(c->pw, o, tail, &n);
 
+    head = n;
     hit_log(&e, r, o, tag, 304, n, 0, reason);
+    bytes = header_mangle_reply(c->pw->settings, r, &e, bytes, &n, &head);
     account(c->pw, &e, r);
     out_add_owned(&c->pw->out, bytes, n);
 }
@@ -87,11 +90,13 @@ static void serve_own_reply(struct client_conn *c, const struct request *r, cons
 
     if (ranges->result == RANGE_UNSATISFIABLE) {
         bytes = reply_unsatisfiable(c->pw, object_length(o), *tail, &n);
+        head = n;
         hit_log(&e, r, o, tag, 416, n, 0, "the range asked for is beyond the end");
     } else {
         bytes = reply_multipart(c->pw, o, ranges->parts, ranges->n, *tail, &n, &head);
         hit_log(&e, r, o, tag, 206, head, n - head, reason);
     }
+    bytes = header_mangle_reply(c->pw->settings, r, &e, bytes, &n, &head);
     account(c->pw, &e, r);
     out_add_owned(&c->pw->out, bytes, n);
 }
@@ -139,7 +144,8 @@ void serve_object(struct client_conn *c, const struct request *r, struct transac
     struct log_entry e;
     size_t n;
 
-    if (condition == CONDITION_SEND && (ranges.result == RANGE_IGNORE || part != NULL) && body > BATCH_BODY_MAX) {
+    if (condition == CONDITION_SEND && (ranges.result == RANGE_IGNORE || part != NULL) &&
+        (body > BATCH_BODY_MAX || !header_rules_none(&pw->settings->reply_headers))) {
         transaction_object(tx ? tx : transaction_new(c, r), o, tag, reason, part);
         return;
     }

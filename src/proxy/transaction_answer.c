@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "cache/range.h"
 #include "cache/validate.h"
+#include "proxy/header_mangle.h"
 #include "proxy/reply.h"
 #include "proxy/reply_rules.h"
 #include "proxy/stale.h"
@@ -51,6 +52,16 @@ static struct cache_outcome outcome_of(struct transaction *t, const struct objec
     return c;
 }
 
+/* A reply that is all head, in front of which interim responses may wait. */
+static void send_owned(struct transaction *t, char *bytes, size_t n)
+{
+    size_t head = n;
+
+    transaction_interims_first(t);
+    bytes = header_mangle_reply(t->settings, t->request, &t->log, bytes, &n, &head);
+    out_add_owned(&t->pw->out, bytes, n);
+}
+
 /* The client's own condition, where the answer isn't the origin's to exactly this request. */
 static bool not_modified(struct transaction *t, struct object *o)
 {
@@ -68,12 +79,10 @@ static bool not_modified(struct transaction *t, struct object *o)
         return false;
     tail.outcome = outcome_of(t, o);
     bytes = reply_not_modified(t->pw, o, &tail, &n);
-    transaction_interims_first(t);
-    out_add_owned(&t->pw->out, bytes, n);
     t->log.status = 304;
-    t->log.bytes_out = t->log.head_out = n;
     t->log.mime = object_piece(o, o->content_type);
     t->log.reply_head = object_head(o);
+    send_owned(t, bytes, n);
     (void)client_conn_flush(c);
     transaction_finish(t);
     return true;
@@ -90,11 +99,9 @@ static void unsatisfiable(struct transaction *t, const struct object *o, uint64_
     size_t n;
     char *bytes = reply_unsatisfiable(t->pw, length, tail, &n);
 
-    transaction_interims_first(t);
-    out_add_owned(&t->pw->out, bytes, n);
     t->log.status = 416;
-    t->log.bytes_out = t->log.head_out = n;
     t->log.reason = "the range asked for is beyond the end";
+    send_owned(t, bytes, n);
     (void)client_conn_flush(c);
     transaction_finish(t);
 }
@@ -156,9 +163,11 @@ static void make_head(struct transaction *t, struct object *o, uint64_t length, 
     at = sb_reserve(&t->pre, REPLY_TAIL_MAX);
     t->pre.len += reply_tail(t->pw, &tail, at);
     t->log.status = t->has_part ? 206 : o->status;
-    t->log.head_out = t->pre.len - before;
     t->log.mime = object_piece(o, o->content_type);
     t->log.reply_head = object_head(o);
+    if (!header_rules_none(&t->settings->reply_headers))
+        header_mangle(&t->settings->reply_headers, t->request, &t->log, true, &t->pre, before);
+    t->log.head_out = t->pre.len - before;
 }
 
 void transaction_object(struct transaction *t, struct object *o, enum log_tag tag, const char *reason,

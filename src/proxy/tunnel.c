@@ -9,6 +9,7 @@
 #include "proxy/account.h"
 #include "proxy/flow.h"
 #include "proxy/forward_head.h"
+#include "proxy/header_mangle.h"
 #include "proxy/peer_select.h"
 #include "proxy/reply.h"
 #include "proxy/request_access.h"
@@ -293,6 +294,8 @@ static void connected(void *ctx, int fd, int error, const struct addr *peer)
         struct forward_options o = { .absolute_form = true, .login = parent->login };
 
         forward_head(&t->up.waits, t->request, t->settings, &o);
+        if (!header_rules_none(&t->settings->request_headers))
+            header_mangle(&t->settings->request_headers, t->request, &t->log, false, &t->up.waits, 0);
         t->state = TUNNEL_PEER_REPLY;
         (void)send_to_peer(t);
         return;
