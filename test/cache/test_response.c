@@ -234,8 +234,8 @@ static void clocks_are_monotonic(void **state)
 
 static void stale_allowances_are_kept(void **state)
 {
-    struct object *o = from(NULL, NULL, 200, "",
-                            "Cache-Control: max-age=1, stale-while-revalidate=7, stale-if-error=8", 1, 0);
+    struct object *o =
+        from(NULL, NULL, 200, "", "Cache-Control: max-age=1, stale-while-revalidate=7, stale-if-error=8", 1, 0);
 
     (void)state;
     assert_int_equal(o->stale_while_revalidate, 7);
@@ -245,6 +245,11 @@ static void stale_allowances_are_kept(void **state)
     o = from(NULL, NULL, 200, "", "", 1, 0);
     assert_int_equal(o->stale_while_revalidate, -1);
     assert_int_equal(o->stale_if_error, -1);
+    object_unref(&o);
+    /* For ever, and not negative. */
+    o = from(NULL, NULL, 200, "", "Cache-Control: stale-while-revalidate=2147483648, stale-if-error=99999999999", 1, 0);
+    assert_int_equal(o->stale_while_revalidate, INT32_MAX);
+    assert_int_equal(o->stale_if_error, INT32_MAX);
     object_unref(&o);
 }
 
@@ -299,8 +304,7 @@ static const struct {
     { "S12 what no-cache=\"...\" names", DATE "\nA: 1\nB: 2",
       LATER "\nCache-Control: max-age=9, no-cache=\"a, c\"\nC: 3",
       LINE "B: 2\n" LATER "\nCache-Control: max-age=9, no-cache=\"a, c\"\n", 9 },
-    { "A8 no Date in the 304: the time it came", DATE "\nX: 1", "Y: 2",
-      LINE "X: 1\nY: 2\n" LATER "\n", 0 },
+    { "A8 no Date in the 304: the time it came", DATE "\nX: 1", "Y: 2", LINE "X: 1\nY: 2\n" LATER "\n", 0 },
     { "H3 a new heuristic", DATE "\n" LM, LATER, LINE LM "\n" LATER "\n", 86500 / 5 },
     { "P7 a 304 can't half replace Cache-Control", DATE "\nCache-Control: max-age=60\nCache-Control: public",
       LATER "\nCache-Control: max-age=1", LINE LATER "\nCache-Control: max-age=1\n", 1 },
