@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """What clients that do nothing, or little, cost: memory of each kind, and what they take from the others.
 
-  LOLIGO=build/src/loligo python3 test/bench/clients.py [--clients 5000] [--slow 10000] [--seconds 3] [--json]
+  LOLIGO=build/src/loligo python3 test/bench/clients.py [--clients 5000] [--slow 10000] [--one 10000] [--seconds 3] [--json]
 
 new: connected, not a byte. idle: has had a hit, rests. half: 200 bytes of a head that doesn't end. tunnel: CONNECT to an
 origin, nothing going through. Memory is PSS of the daemon, which doesn't count the kernel's socket buffers.
 slow: that many clients send one byte of a head every now and then, all the time, while wrk asks for a hit on 10 other
 connections: requests a second and the 99th percentile, without them and with them.
+one: that many clients ask for one page at the same time, which isn't stored and takes the origin half a second: how many requests the
+origin gets, and when the last client has its answer.
 """
 import argparse
 import contextlib
@@ -46,7 +48,7 @@ class Origin:
     def __init__(self):
         self.listener = socket.create_server(('127.0.0.1', 0), backlog=4096)
         self.port = self.listener.getsockname()[1]
-        self.open = []
+        self.counts = {}
         threading.Thread(target=self.run, daemon=True).start()
 
     def run(self):
@@ -65,6 +67,10 @@ class Origin:
                     chooser.unregister(key.fileobj)
                     key.fileobj.close()
                 else:
+                    path = data.split(b' ', 2)[1]
+                    self.counts[path] = self.counts.get(path, 0) + 1
+                    if path == b'/late':
+                        time.sleep(0.5)
                     key.fileobj.sendall(self.PAGE)
 
 
@@ -183,6 +189,27 @@ def slow(origin, n, seconds):
     return {'clients': n, 'alive': alive, 'bytes': sent[0], 'alone': before, 'with': with_them}
 
 
+def one(origin, n):
+    d = Daemon(0)
+    clients = [d.connect() for _ in range(n)]
+    began = time.monotonic()
+    for c in clients:
+        c.sendall(b'GET http://127.0.0.1:%d/late HTTP/1.1\r\nHost: x\r\n\r\n' % origin.port)
+    asked = time.monotonic() - began
+    for c in clients:
+        got = b''
+        while not got.endswith(b'x' * 1024):
+            data = c.recv(65536)
+            if not data:
+                raise SystemExit('a client got no answer')
+            got += data
+    took = time.monotonic() - began
+    for c in clients:
+        c.close()
+    d.stop()
+    return {'clients': n, 'fetches': origin.counts.get(b'/late', 0), 'asked': asked, 'took': took}
+
+
 def is_open(c):
     c.setblocking(False)
     try:
@@ -196,15 +223,18 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument('--clients', type=int, default=5000)
     ap.add_argument('--slow', type=int, default=10000)
+    ap.add_argument('--one', type=int, default=10000)
     ap.add_argument('--seconds', type=int, default=3)
     ap.add_argument('--json', action='store_true')
     a = ap.parse_args()
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     origin = Origin()
-    result = {'bytes_per_client': memory(origin, a.clients)}
+    result = {'bytes_per_client': memory(origin, a.clients) if a.clients else {}}
     if a.slow:
         result['slow'] = slow(origin, a.slow, a.seconds)
+    if a.one:
+        result['one'] = one(origin, a.one)
     if a.json:
         json.dump(result, sys.stdout, indent=1)
         print()
@@ -215,6 +245,10 @@ def main():
         r = result['slow']
         print(f"hits alone {r['alone'][0]:.0f}/s, p99 {r['alone'][1]}; beside {r['clients']} slow clients "
               f"({r['alive']} of them still connected, {r['bytes']} bytes dripped) {r['with'][0]:.0f}/s, p99 {r['with'][1]}")
+    if a.one:
+        r = result['one']
+        print(f"{r['clients']} clients for one missing page: {r['fetches']} fetches; all asked after {r['asked']:.2f} s, all answered after "
+              f"{r['took']:.2f} s")
 
 
 if __name__ == '__main__':
