@@ -78,7 +78,8 @@ bool status_is_heuristically_cacheable(int status)
 static bool explicit_lifetime(const struct head *response, const struct cache_control *cc,
                               const struct response_times *t, int64_t *lifetime)
 {
-    const struct head_field *expires = head_find(response, TOKEN_EXPIRES);
+    const struct head_field *expires =
+        (cc->flags & CC_TARGETED) ? NULL : head_find(response, TOKEN_EXPIRES); /* RFC 9213 section 2.1 */
     int64_t at;
 
     *lifetime = 0;

@@ -267,7 +267,7 @@ struct object *object_from_304(struct object *stored, const struct object_recipe
     struct object *o = NULL;
 
     if (unite_heads(stored, r, &text, &united)) {
-        cc = cache_control_parse(&united, false);
+        cc = cache_control_of_response(&united, r->targets);
         united_recipe.response = &united;
         united_recipe.response_cc = &cc;
         united_recipe.key = stored->key;

@@ -10,6 +10,7 @@ struct object_recipe {
     struct span url; /* canonical, for pages and invalidation */
     const struct head *request, *response;
     const struct cache_control *response_cc;
+    struct span targets; /* the targeted fields that count, for cache_control_of_response(): of a 304's united head */
     struct response_times times;
     int64_t lifetime; /* seconds */
     int64_t mono;     /* monotonic microseconds at response_time */

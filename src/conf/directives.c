@@ -136,6 +136,9 @@ const struct directive directives_working[] = {
       .meaning = "How long error responses without explicit freshness are stored. More than 0 breaks RFC 9111." },
     { "minimum_expiry_time", &kind_duration, AT(minimum_expiry_time), "0 seconds",
       .meaning = "Responses that are fresh for less and have no validator aren't stored." },
+    { "cache_control_targets", &kind_field_names, AT(cache_control_targets), "CDN-Cache-Control",
+      .meaning = "Targeted fields (RFC 9213) that are meant for this cache where it is an accelerator, or none. The first that a\n"
+                 "response has, well-formed and not empty, counts instead of Cache-Control and Expires." },
     { "range_offset_limit", &kind_size_limit, AT(range_offset_limits), NULL,
       .meaning = "range_offset_limit none|size [[!]acl...]\n"
                  "When a part of a response is asked for that begins before this byte, the whole is fetched, so that "

@@ -6,6 +6,7 @@
 #include "base/similar.h"
 #include "conf/directive.h"
 #include "conf/value.h"
+#include "hdrs/scan.h"
 
 #define THOUSAND_YEARS (INT64_C(365000) * 86400 * US_PER_S) /* beyond it, sums with the clock could overflow */
 #define SIZE_MOST (INT64_C(1) << 60)
@@ -299,6 +300,39 @@ static void print_string(const struct settings *s, const struct directive *d, st
         sb_printf(out, "%s %s\n", d->name, text != NULL ? text : "none");
 }
 
+/* Names of fields, or none. */
+static void parse_field_names(struct reading *r, const struct directive *d, const struct line *l)
+{
+    char **at = field(r, d);
+    struct strbuf names = { 0 };
+
+    if (!words_between(r, l, 1, SIZE_MAX))
+        return;
+    if (l->n > 2 || !span_eq(l->words[1].text, SPAN("none")))
+        for (size_t i = 1; i < l->n; i++) {
+            struct span name = l->words[i].text;
+
+            if (name.len == 0 || scan_tchars(name.p, name.p + name.len) != name.p + name.len) {
+                diag_error(r->report, l->words[i].at, NULL, "'%.*s' is no field name", QUOTED_ARG(name));
+                sb_free(&names);
+                return;
+            }
+            if (names.len > 0)
+                sb_char(&names, ' ');
+            sb_span(&names, name);
+        }
+    free(*at);
+    *at = names.len > 0 ? xspandup(sb_view(&names)) : NULL;
+    sb_free(&names);
+}
+
+static void print_field_names(const struct settings *s, const struct directive *d, struct strbuf *out)
+{
+    const char *names = *(char *const *)field_of(s, d);
+
+    sb_printf(out, "%s %s\n", d->name, names != NULL ? names : "none");
+}
+
 /* The rest of the line as written. */
 static void parse_text(struct reading *r, const struct directive *d, const struct line *l)
 {
@@ -463,6 +497,7 @@ const struct directive_kind kind_switch = { parse_switch, print_switch };
 const struct directive_kind kind_tristate = { parse_tristate, print_tristate };
 const struct directive_kind kind_string = { parse_string, print_string };
 const struct directive_kind kind_text = { parse_text, print_string };
+const struct directive_kind kind_field_names = { parse_field_names, print_field_names };
 const struct directive_kind kind_eviction = { parse_eviction, print_eviction };
 const struct directive_kind kind_forwarded_for = { parse_forwarded_for, print_forwarded_for };
 const struct directive_kind kind_relaxed = { parse_relaxed, print_switch };

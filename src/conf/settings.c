@@ -100,7 +100,7 @@ static void free_rows(struct settings *s)
     for (const struct directive *d = directives_working; d->name != NULL; d++) {
         void *at = (char *)s + d->at;
 
-        if (d->kind == &kind_string || d->kind == &kind_text)
+        if (d->kind == &kind_string || d->kind == &kind_text || d->kind == &kind_field_names)
             free(*(char **)at);
         else if (d->kind == &kind_access)
             access_list_free(at);

@@ -158,6 +158,7 @@ struct settings {
     int64_t quick_abort_min, quick_abort_max; /* bytes; min -1: always finish */
     int quick_abort_pct;
     int64_t read_ahead_gap;
+    char *cache_control_targets; /* field names, blanks between them; NULL: none */
 
     /* protocol */
     bool x_cache, cache_status;

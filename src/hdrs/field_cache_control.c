@@ -3,6 +3,7 @@
 #include "hdrs/field_list.h"
 #include "hdrs/field_number.h"
 #include "hdrs/scan.h"
+#include "hdrs/structured.h"
 #include "hdrs/word_find.h"
 
 enum { NO_OFFSET = 0 };
@@ -152,14 +153,13 @@ static void apply_broken(struct cache_control *cc, struct span text)
         cc->flags |= CC_BAD_FRESHNESS;
 }
 
+static const struct cache_control nothing_said = {
+    .max_age = -1, .s_maxage = -1, .min_fresh = -1, .max_stale = -1, .stale_while_revalidate = -1, .stale_if_error = -1
+};
+
 struct cache_control cache_control_parse(const struct head *h, bool is_request)
 {
-    struct cache_control cc = { .max_age = -1,
-                                .s_maxage = -1,
-                                .min_fresh = -1,
-                                .max_stale = -1,
-                                .stale_while_revalidate = -1,
-                                .stale_if_error = -1 };
+    struct cache_control cc = nothing_said;
     const struct head_field *f = head_find(h, TOKEN_CACHE_CONTROL);
     bool broken = false;
 
@@ -181,4 +181,75 @@ struct cache_control cache_control_parse(const struct head *h, bool is_request)
         }
     }
     return cc;
+}
+
+/* --- targeted fields -------------------------------------------------------------------------------------------- */
+
+/* A string with escapes in it names no field: then it is the whole response, the stricter reading. */
+static void apply_sf_names(struct cache_control *cc, const struct directive *d, const struct sf_member *m)
+{
+    cc->flags &= ~(d->flag | d->qualified_flag);
+    if (m->type == SF_STRING && m->text.len > 0 && memchr(m->text.p, '\\', m->text.len) == NULL) {
+        *names_of(cc, d) = m->text;
+        cc->flags |= d->qualified_flag;
+    } else if (m->type == SF_STRING || (m->type == SF_BOOLEAN && m->boolean)) {
+        cc->flags |= d->flag;
+    }
+}
+
+/* The last member with a key counts, whatever the earlier ones were; one of the wrong type says nothing (G4). */
+static void apply_sf_member(struct cache_control *cc, const struct sf_member *m)
+{
+    int row = word_find(&words_cache_directive, m->key);
+    const struct directive *d = row >= 0 ? &directives[row] : NULL;
+
+    if (d == NULL)
+        return;
+    if (d->seconds_at != NO_OFFSET) {
+        *seconds_of(cc, d) = m->type == SF_INTEGER && m->integer >= 0 ? m->integer : -1;
+    } else if (d->names_at != NO_OFFSET) {
+        apply_sf_names(cc, d, m);
+    } else {
+        cc->flags &= ~d->flag;
+        if (m->type == SF_BOOLEAN && m->boolean)
+            cc->flags |= d->flag;
+    }
+}
+
+/* False: it isn't there, is malformed or empty (RFC 9213 section 2.1, G3). */
+static bool targeted_parse(const struct head *h, struct span name, struct cache_control *cc)
+{
+    bool any = false;
+
+    *cc = nothing_said;
+    cc->flags = CC_TARGETED;
+    for (const struct head_field *f = head_find_name(h, name, NULL); f != NULL; f = head_find_name(h, name, f)) {
+        struct span rest = field_value(h, f);
+        struct sf_member m;
+        enum sf_result r;
+
+        while ((r = sf_dictionary_next(&rest, &m)) == SF_MEMBER) {
+            apply_sf_member(cc, &m);
+            any = true;
+        }
+        if (r == SF_BAD)
+            return false;
+    }
+    return any;
+}
+
+struct cache_control cache_control_of_response(const struct head *h, struct span targets)
+{
+    struct cache_control cc;
+
+    while (targets.len > 0) {
+        const char *blank = memchr(targets.p, ' ', targets.len);
+        size_t n = blank != NULL ? (size_t)(blank - targets.p) : targets.len;
+
+        if (targeted_parse(h, span_of(targets.p, n), &cc))
+            return cc;
+        n += blank != NULL;
+        targets = span_of(targets.p + n, targets.len - n);
+    }
+    return cache_control_parse(h, false);
 }

@@ -1,4 +1,5 @@
-/* hdrs/field_cache_control.h: Cache-Control and Pragma (RFC 9111 section 5.2; caching-rules P1-P11, Q1-Q7). Pure. */
+/* hdrs/field_cache_control.h: Cache-Control and Pragma (RFC 9111 section 5.2; caching-rules P1-P11, Q1-Q7), targeted
+ * fields (RFC 9213; G2-G6). Pure. */
 #pragma once
 #include "hdrs/head.h"
 
@@ -18,6 +19,7 @@ enum cc_flag {
     CC_MAX_STALE_ANY = 1 << 12, /* max-stale without an argument */
     CC_BAD_FRESHNESS = 1 << 13, /* an argument was bad, or given twice with different values: stale (P4, P7) */
     CC_PRESENT = 1 << 14,       /* there was a Cache-Control field at all */
+    CC_TARGETED = 1 << 15,      /* a targeted field decides: Expires means nothing */
 };
 
 struct cache_control {
@@ -29,3 +31,7 @@ struct cache_control {
 
 /* All Cache-Control lines of a head; in a request without any, Pragma: no-cache counts as no-cache. */
 struct cache_control cache_control_parse(const struct head *h, bool is_request);
+
+/* What governs a response: the first of the fields named in `targets` (blanks between them; SPAN_NONE: no field) that is
+ * there, a well-formed dictionary and not empty; else Cache-Control. */
+struct cache_control cache_control_of_response(const struct head *h, struct span targets);

@@ -31,7 +31,11 @@ static void describe(struct fetch *f, const struct head *h, struct cache_control
 {
     struct worker *w = f->pw->worker;
 
-    *cc = cache_control_parse(h, false);
+    struct span targets = SPAN_NONE;
+
+    if (f->request->accel && f->settings->cache_control_targets != NULL)
+        targets = span_str(f->settings->cache_control_targets);
+    *cc = cache_control_of_response(h, targets);
     *recipe = (struct object_recipe){
         .arena = store_arena(f->pw->store),
         .key = f->request->key,
@@ -39,6 +43,7 @@ static void describe(struct fetch *f, const struct head *h, struct cache_control
         .request = f->request->head,
         .response = h,
         .response_cc = cc,
+        .targets = targets,
         .times = response_times_of(h, f->request_time, worker_wall(w) / US_PER_S),
         .mono = worker_mono(w),
         .rule = settings_refresh_rule(f->settings, f->request->uri.text),

@@ -65,7 +65,8 @@ static const struct {
       "Cache-Control: no-store, no-cache, private, public, must-revalidate, proxy-revalidate, no-transform, "
       "only-if-cached, must-understand, immutable, max-stale\r\n",
       P | CC_NO_STORE | CC_NO_CACHE | CC_PRIVATE | CC_PUBLIC | CC_MUST_REVALIDATE | CC_PROXY_REVALIDATE |
-      CC_NO_TRANSFORM | CC_ONLY_IF_CACHED | CC_MUST_UNDERSTAND | CC_IMMUTABLE | CC_MAX_STALE_ANY, -1, -1 },
+          CC_NO_TRANSFORM | CC_ONLY_IF_CACHED | CC_MUST_UNDERSTAND | CC_IMMUTABLE | CC_MAX_STALE_ANY,
+      -1, -1 },
 };
 
 static struct head h;
@@ -130,7 +131,10 @@ static void seconds_of_every_kind(void **state)
 
 static void pragma_counts_where_nothing_else_does(void **state)
 {
-    static const struct { const char *why, *fields; uint32_t flags; } requests[] = {
+    static const struct {
+        const char *why, *fields;
+        uint32_t flags;
+    } requests[] = {
         { "Q7 Pragma", "Pragma: No-Cache\r\n", CC_NO_CACHE },
         { "Q7 among others", "Pragma: x=y, no-cache\r\n", CC_NO_CACHE },
         { "Q7 unknown pragma", "Pragma: foo\r\n", 0 },
@@ -145,13 +149,66 @@ static void pragma_counts_where_nothing_else_does(void **state)
             fail_msg("%s", requests[i].why);
 }
 
+#define T CC_TARGETED
+#define CC "Cache-Control: max-age=7\r\n"
+static const struct {
+    const char *why, *fields;
+    uint32_t flags;
+    int64_t max_age;
+} targeted[] = {
+    { "G1 absent", CC, P, 7 },
+    { "G1 the first listed", CC "CDN-Cache-Control: max-age=2\r\nMy-Cache-Control: max-age=1\r\n", T, 1 },
+    { "G1 the second listed", CC "CDN-Cache-Control: max-age=2\r\nMy-Cache-Control: &\r\n", T, 2 },
+    { "G2 empty", CC "CDN-Cache-Control:\r\n", P, 7 },
+    { "G2 alone", CC "CDN-Cache-Control: no-store\r\n", T | CC_NO_STORE, -1 },
+    { "G3 trailing comma", CC "CDN-Cache-Control: max-age=1,\r\n", P, 7 },
+    { "G3 upper case", CC "CDN-Cache-Control: Max-age=1\r\n", P, 7 },
+    { "G3 no string", CC "CDN-Cache-Control: max-age=1, a=\"b\r\n", P, 7 },
+    { "G3 an escape of nothing", CC "CDN-Cache-Control: max-age=1, a=\"b\\c\"\r\n", P, 7 },
+    { "G3 beyond ASCII", CC "CDN-Cache-Control: max-age=1, a=\"\xe4\"\r\n", P, 7 },
+    { "G3 no number", CC "CDN-Cache-Control: max-age=1, a=-\r\n", P, 7 },
+    { "G3 no fraction", CC "CDN-Cache-Control: max-age=1, a=1.\r\n", P, 7 },
+    { "G3 a long fraction", CC "CDN-Cache-Control: max-age=1, a=1.1234\r\n", P, 7 },
+    { "G3 16 digits", CC "CDN-Cache-Control: max-age=1, a=1234567890123456\r\n", P, 7 },
+    { "G3 13 digits and a fraction", CC "CDN-Cache-Control: max-age=1, a=1234567890123.1\r\n", P, 7 },
+    { "G3 no boolean", CC "CDN-Cache-Control: max-age=1, a=?2\r\n", P, 7 },
+    { "G3 half a boolean", CC "CDN-Cache-Control: max-age=1, a=?\r\n", P, 7 },
+    { "G3 no bytes", CC "CDN-Cache-Control: max-age=1, a=:b\r\n", P, 7 },
+    { "G3 no value", CC "CDN-Cache-Control: max-age=1, a=\r\n", P, 7 },
+    { "G3 no parameter", CC "CDN-Cache-Control: max-age=1;\r\n", P, 7 },
+    { "G3 no list", CC "CDN-Cache-Control: max-age=1, a=(b\r\n", P, 7 },
+    { "G3 a list without blanks", CC "CDN-Cache-Control: max-age=1, a=(\"b\"c)\r\n", P, 7 },
+    { "G4 every type",
+      CC "CDN-Cache-Control: a=-12.5;p=1; q, b=\"\\\"\", c=*t/:x, d=:YQ==:, e=?0, f=( 1  a;x ), max-age=1\r\n", T, 1 },
+    { "G4 a string is no number", CC "CDN-Cache-Control: max-age=\"1\"\r\n", T, -1 },
+    { "G4 the last of several", CC "CDN-Cache-Control: max-age=1, private, max-age=3, private=?0\r\n", T, 3 },
+    { "G4 whatever it is", CC "CDN-Cache-Control: max-age=1, max-age=a\r\n", T, -1 },
+    { "G4 names", CC "CDN-Cache-Control: private=\"a\"\r\n", T | CC_PRIVATE_FIELDS, -1 },
+    { "G4 no names", CC "CDN-Cache-Control: private=\"\"\r\n", T | CC_PRIVATE, -1 },
+    { "G5 15 digits", CC "CDN-Cache-Control: max-age=999999999999999\r\n", T, INT64_C(999999999999999) },
+};
+
+static void targeted_fields(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(targeted); i++) {
+        struct cache_control cc;
+
+        (void)of_response(targeted[i].fields);
+        cc = cache_control_of_response(&h, SPAN("My-Cache-Control CDN-Cache-Control"));
+        if (cc.flags != targeted[i].flags || cc.max_age != targeted[i].max_age)
+            fail_msg("%s: flags %x, max-age %lld", targeted[i].why, cc.flags, (long long)cc.max_age);
+        (void)of_response(targeted[i].fields);
+        assert_int_equal(cache_control_of_response(&h, SPAN_NONE).max_age, 7);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(response_directives),
-        cmocka_unit_test(names_stand_inside_the_quotes),
-        cmocka_unit_test(seconds_of_every_kind),
-        cmocka_unit_test(pragma_counts_where_nothing_else_does),
+        cmocka_unit_test(response_directives),   cmocka_unit_test(names_stand_inside_the_quotes),
+        cmocka_unit_test(seconds_of_every_kind), cmocka_unit_test(pragma_counts_where_nothing_else_does),
+        cmocka_unit_test(targeted_fields),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
