@@ -20,6 +20,13 @@ static bool max_stale_allows(const struct object *o, unsigned flags, const struc
     return (cc->flags & CC_MAX_STALE_ANY) || (cc->max_stale >= 0 && staleness <= seconds_to_us(cc->max_stale));
 }
 
+/* Did the origin say that this may be used while it is asked again (RFC 5861 section 3)? */
+static bool while_revalidate_allows(const struct object *o, unsigned flags, int64_t staleness)
+{
+    return !(flags & OBJECT_MUST_REVALIDATE) && o->stale_while_revalidate > 0 &&
+           staleness < seconds_to_us(o->stale_while_revalidate);
+}
+
 /* NULL: the client has no objection to an answer of that age and with `left` microseconds of freshness. */
 static const char *client_objection(const struct object *o, const struct cache_control *cc, int64_t mono, int64_t left)
 {
@@ -53,6 +60,11 @@ enum reuse reuse_of(const struct object *o, const struct cache_control *request_
             return REUSE_FRESH;
         if (!ignore_cc && max_stale_allows(o, flags, request_cc, saturating_sub(mono, o->fresh_until)))
             return REUSE_STALE_OK;
+        if ((ignore_cc || request_cc->min_fresh < 0) &&
+            while_revalidate_allows(o, flags, saturating_sub(mono, o->fresh_until))) {
+            *why = "stale-while-revalidate";
+            return REUSE_STALE_MEANWHILE;
+        }
     }
     return REUSE_VALIDATE;
 }

@@ -6,13 +6,14 @@
 
 /* Can a request use a stored response (already selected by key and Vary) as it is? mono: monotonic microseconds. */
 enum reuse {
-    REUSE_FRESH,    /* yes */
-    REUSE_STALE_OK, /* stale, but max-stale allows it */
-    REUSE_VALIDATE, /* only after validation */
-    REUSE_ASKED,    /* likewise, but only because the client asks for it */
+    REUSE_FRESH,           /* yes */
+    REUSE_STALE_OK,        /* stale, but max-stale allows it */
+    REUSE_STALE_MEANWHILE, /* stale, but within stale-while-revalidate: somebody should validate it (RFC 5861) */
+    REUSE_VALIDATE,        /* only after validation */
+    REUSE_ASKED,           /* likewise, but only because the client asks for it */
 };
 /* request_cc as from cache_control_parse(request, true). *why gets a static word: "fresh", "stale", "request-no-cache",
- * "response-no-cache", "max-age", "min-fresh", "vary-star". ignore_cc: the port says the client's wishes don't
+ * "response-no-cache", "max-age", "min-fresh", "vary-star", "stale-while-revalidate". ignore_cc: the port says the client's wishes don't
  * count. */
 enum reuse reuse_of(const struct object *o, const struct cache_control *request_cc, bool ignore_cc, int64_t mono,
                     const char **why);

@@ -113,6 +113,7 @@ struct fetch *fetch_start(const struct fetch_plan *plan)
     f->cacheable = plan->cacheable;
     f->upgrade = plan->upgrade;
     f->whole = plan->whole;
+    f->background = plan->background;
     f->owner = plan->owner;
     f->stream.fd = -1;
     f->began = f->stamp = worker_mono(f->pw->worker);
@@ -133,7 +134,7 @@ void fetch_sweep(struct fetch *f, int64_t mono)
 {
     if (f->state != FETCH_HEAD && f->state != FETCH_BODY)
         return; /* the resolver and the connector keep their own time */
-    if (f->owner == NULL && fill_readers(f->fill) == 0 && !worth_finishing(f)) {
+    if (f->owner == NULL && !f->background && fill_readers(f->fill) == 0 && !worth_finishing(f)) {
         count(counters_of(f->pw), ABORTED_REQUESTS, 1);
         fill_fail(f->fill, ERR_READ_ERROR, 0);
         (void)fetch_end(f);

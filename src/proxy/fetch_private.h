@@ -32,7 +32,7 @@ struct fetch {
     struct connector *connector;
     struct stream stream;
     struct addr server;
-    bool reused, retried, validating, upgrade, whole;
+    bool reused, retried, validating, upgrade, whole, background;
     bool readable, ended;
     struct strbuf out; /* request head and body pieces not sent yet */
     size_t out_at;

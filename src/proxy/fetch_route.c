@@ -72,6 +72,7 @@ static bool send_request(struct fetch *f, int fd)
         .originserver = peer != NULL && peer->originserver,
         .upgrade = f->upgrade,
         .whole = f->whole,
+        .unconditional = f->background,
     };
     struct log_entry *e = fetch_log(f);
 

@@ -47,7 +47,7 @@ static bool passes(const struct settings *s, const struct forward_options *o, co
 
     if (is_ours(s, t))
         return false;
-    if (o->validate != NULL && is_condition(t))
+    if ((o->validate != NULL || o->unconditional) && is_condition(t))
         return false;
     if (o->whole && (t == TOKEN_RANGE || t == TOKEN_IF_RANGE))
         return false;

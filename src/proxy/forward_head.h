@@ -11,6 +11,7 @@ struct forward_options {
     const char *login;             /* cache_peer login=user:password, or NULL */
     bool upgrade;                  /* the client's Upgrade goes on, as far as it may */
     bool whole;                    /* without Range and If-Range */
+    bool unconditional;            /* without any condition of the client's */
     bool originserver;             /* login goes out as Authorization; else Proxy-Authorization */
 };
 void forward_head(struct strbuf *out, const struct request *r, const struct settings *s,

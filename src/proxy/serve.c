@@ -6,6 +6,7 @@
 #include "cache/validate.h"
 #include "hdrs/field_date.h"
 #include "proxy/account.h"
+#include "proxy/background.h"
 #include "proxy/header_mangle.h"
 #include "proxy/indirect_client.h"
 #include "proxy/own_reply.h"
@@ -302,6 +303,12 @@ static bool fetch_whole(const struct settings *s, const struct request *r)
     return false;
 }
 
+/* Is this request one whose answer can replace what is stored, while it gets the stale one? */
+static bool may_fetch_meanwhile(const struct request *r)
+{
+    return r->method == METHOD_GET && !(r->cc.flags & (CC_NO_STORE | CC_ONLY_IF_CACHED));
+}
+
 /* GET and HEAD from what is stored. */
 static void serve_cached(struct client_conn *c, const struct request *r, struct transaction *tx, const char *line)
 {
@@ -322,6 +329,7 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
         enum reuse reuse = reuse_of(o, &r->cc, r->ignore_cc, worker_mono(pw->worker), &m.reason);
 
         switch (reuse) {
+        case REUSE_STALE_MEANWHILE:
         case REUSE_FRESH:
         case REUSE_STALE_OK:
             if (stored_denied(c, r, o)) {
@@ -331,6 +339,8 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
                 }
                 return;
             }
+            if (reuse == REUSE_STALE_MEANWHILE && may_fetch_meanwhile(r))
+                background_validate(pw, r, o);
             serve_object(c, r, tx, o, (o->flags & OBJECT_NEGATIVE) ? TAG_TCP_NEGATIVE_HIT : TAG_TCP_MEM_HIT, m.reason);
             return;
         case REUSE_ASKED:

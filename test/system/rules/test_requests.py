@@ -96,12 +96,48 @@ def test_q9_ignore_cc(make_proxy, origin):
 SWR = ('Cache-Control: max-age=10, stale-while-revalidate=3600', 'Age: 20')
 
 
+@pytest.mark.parametrize('validator', [[], [ETAG]])
+def test_t1_stale_while_revalidate(proxy, origin, validator):
+    """All are answered at once; one asks the origin."""
+    go = threading.Event()
+
+    def script(x):
+        if x.n == 1:
+            return answer(1, *SWR, *validator)
+        return [go, not_modified(ETAG, FRESH, 'New: 1') if validator else answer(x.n, FRESH, 'New: 1')]
+    page = origin.page(script)
+    with proxy.connect() as c, proxy.connect() as d:
+        c.get(page.url)
+        for client in (c, d, c, d):
+            assert client.get(page.url, 'If-None-Match: "other"').get('N') == '1'
+        page.wait(2)
+        assert page.requests[1].get('If-None-Match') == ('"x"' if validator else None), 'not with the condition of a client'
+        go.set()
+        page.wait_over(2)
+        soon(lambda: c.get(page.url).get('New') == '1', 'what came in the background is there')
+    assert page.count == 2
+
+
 @pytest.mark.parametrize('directive', ['must-revalidate', 'proxy-revalidate', 's-maxage=10', 'no-cache'])
 def test_t2_not_against_the_origins_word(proxy, origin, directive):
     page = origin.page(validating(f'Cache-Control: max-age=10, stale-while-revalidate=3600, {directive}', 'Age: 20', ETAG))
     with proxy.connect() as c:
         c.get(page.url)
         assert became(page, c.get(page.url)) == 'val'
+
+
+def test_t2_after_the_window(proxy, origin):
+    page = origin.page(validating('Cache-Control: max-age=10, stale-while-revalidate=5', 'Age: 20'))
+    again = origin.page(lambda x: answer(x.n, *(SWR if x.n == 1 else ['Cache-Control: no-cache', ETAG])))
+    with proxy.connect() as c:
+        c.get(page.url), c.get(again.url)
+        assert became(page, c.get(page.url)) == 'fetch'
+        assert c.get(again.url).get('N') == '1'
+        again.wait_over(2)
+        soon(lambda: int(c.get(again.url).get('N')) > 1, 'the background answer governs')
+        n = again.count
+        c.get(again.url)
+        assert again.count == n + 1
 
 
 FAILURES = {'close': lambda x: CLOSE, 'reset': lambda x: RESET, **{

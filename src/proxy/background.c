@@ -1,0 +1,21 @@
+#include "proxy/background.h"
+
+#include "proxy/fetch.h"
+
+void background_validate(struct proxy_worker *pw, const struct request *r, struct object *stale)
+{
+    struct fetch_plan plan = {
+        .pw = pw,
+        .settings = pw->settings,
+        .fill = fill_open_background(pw->store, r->key),
+        .stale = stale,
+        .cacheable = true,
+        .background = true,
+    };
+
+    if (plan.fill == NULL)
+        return;
+    plan.request = request_keep(r);
+    (void)fetch_start(&plan);
+    request_unref(&plan.request);
+}
