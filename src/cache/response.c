@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include "base/clock.h"
-#include "base/strbuf.h"
 #include "cache/selection.h"
 #include "cache/vary.h"
 #include "hdrs/field_date.h"
@@ -192,6 +191,21 @@ static void add_field(struct strbuf *out, const struct head *h, const struct hea
     sb_add(out, ": ", 2);
     sb_span(out, field_value(h, f));
     sb_add(out, "\r\n", 2);
+}
+
+void response_own_fields(const struct object_recipe *r, struct strbuf *out)
+{
+    struct cache_control unqualified = *r->response_cc;
+    struct selection ours, all;
+
+    if (!(unqualified.flags & (CC_NO_CACHE_FIELDS | CC_PRIVATE_FIELDS)))
+        return;
+    unqualified.flags &= ~(unsigned)(CC_NO_CACHE_FIELDS | CC_PRIVATE_FIELDS);
+    select_fields(&ours, r->response, r->response_cc, r->times.response_time);
+    select_fields(&all, r->response, &unqualified, r->times.response_time);
+    for (size_t i = 0; i < r->response->n_fields; i++)
+        if (all.keep[i] && !ours.keep[i])
+            add_field(out, r->response, &r->response->fields[i]);
 }
 
 /* Does the 304 (its fields chosen by s) bring a field of that name? */

@@ -1,6 +1,7 @@
 /* cache/response.h: from a response head to a stored object, from a 304 and a stored object to the updated one
  * (RFC 9111 sections 3.1, 3.2, 4.3.4). Reads no clock. */
 #pragma once
+#include "base/strbuf.h"
 #include "cache/freshness.h"
 #include "cache/object.h"
 
@@ -23,6 +24,10 @@ struct object_recipe {
  * response_time when there was none that is a date. Fields named by private="..." and no-cache="..." are left out.
  * One allocation of the exact size. NULL: no room in the arena; never on the heap. */
 struct object *object_from_response(const struct object_recipe *r);
+
+/* The lines, each with its end, that private="..." and no-cache="..." keep out of what object_from_response() and
+ * object_from_304() make of r->response: they are for whoever asked, for nobody else. Appended to out. */
+void response_own_fields(const struct object_recipe *r, struct strbuf *out);
 
 /* The object that stored becomes by a 304 (r->response): its fields replace those of the same name (W7, W8), the times
  * are the new ones, the lifetime is worked out from the united fields by r->rule; the body is shared (one more

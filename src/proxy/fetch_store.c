@@ -61,6 +61,13 @@ static bool no_room_then_make(struct fetch *f, struct object_recipe *recipe, str
     return false;
 }
 
+/* Fields that aren't stored reach the one who asked. */
+static void pass_own_fields(struct fetch *f, const struct object_recipe *recipe)
+{
+    if (f->owner != NULL)
+        response_own_fields(recipe, transaction_own_fields(f->owner));
+}
+
 bool fetch_revalidate(struct fetch *f, const struct head *h)
 {
     struct object_recipe recipe;
@@ -73,6 +80,7 @@ bool fetch_revalidate(struct fetch *f, const struct head *h)
     /* What the origin now wants kept by nobody, or for one alone, isn't shown to those who wait with us (S15, W18). */
     if (cc.flags & (CC_NO_STORE | CC_PRIVATE))
         return false;
+    pass_own_fields(f, &recipe);
     if (f->request->cc.flags & CC_NO_STORE) {
         fill_revalidated(f->fill, f->pw->worker->epoch, f->stale);
         return true;
@@ -146,6 +154,7 @@ void fetch_set_head(struct fetch *f, const struct head *h)
         if (f->stale != NULL && h->status < 500 && f->stale->fresh_until <= recipe.mono)
             store_remove(f->pw->store, f->pw->worker->epoch, f->stale);
     }
+    pass_own_fields(f, &recipe);
     if (reason != STORE_YES)
         fetch_log(f)->reason = store_reason_name(reason);
     (void)fill_set_head(f->fill, f->pw->worker->epoch, &head);

@@ -69,6 +69,7 @@ static void transaction_free(struct transaction *t)
     if (t->object != NULL)
         object_unref(&t->object);
     sb_free(&t->pre);
+    sb_free(&t->own_fields);
     request_unref(&t->request);
     settings_unref(&t->settings);
     free(t);
@@ -162,6 +163,11 @@ void transaction_length_required(struct transaction *t)
 {
     t->error_status = 411;
     t->error_detail = "the server speaks HTTP/1.0: it needs the length of the body";
+}
+
+struct strbuf *transaction_own_fields(struct transaction *t)
+{
+    return &t->own_fields;
 }
 
 struct log_entry *transaction_log(struct transaction *t)

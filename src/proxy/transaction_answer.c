@@ -160,6 +160,7 @@ static void make_head(struct transaction *t, struct object *o, uint64_t length, 
     } else {
         sb_span(&t->pre, object_head(o));
     }
+    sb_span(&t->pre, sb_view(&t->own_fields));
     at = sb_reserve(&t->pre, REPLY_TAIL_MAX);
     t->pre.len += reply_tail(t->pw, &tail, at);
     t->log.status = t->has_part ? 206 : o->status;

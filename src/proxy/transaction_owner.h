@@ -10,6 +10,8 @@ struct log_entry *transaction_log(struct transaction *t);
 void transaction_address_denied(struct transaction *t, const struct access_verdict *v, const char *why);
 /* The server speaks HTTP/1.0 and the body has no length: the fetch fails next, with 411. */
 void transaction_length_required(struct transaction *t);
+/* Lines of the response's head that are for this request's client alone go in here, before the fill has its head. */
+struct strbuf *transaction_own_fields(struct transaction *t);
 /* The fetch is gone: forget it. request_unfinished: body bytes were left unread, the connection can't go on. */
 void transaction_fetch_over(struct transaction *t, bool request_unfinished);
 /* 100 Continue goes to the client now, if it still waits for it: the origin is silent. */

@@ -1,4 +1,6 @@
 """Caching rules S: what may be stored."""
+import threading
+
 import pytest
 
 from client import request
@@ -77,6 +79,50 @@ def test_s9_a_no_store_evicts_nothing_fresh(proxy, origin):
         c.get(page.url)
         assert c.get(page.url, 'Cache-Control: no-cache').get('N') == '2'
         assert c.get(page.url).get('N') == '1'
+
+
+@pytest.mark.parametrize('value', ['private="a", max-age=3600', 'max-age=3600, private="x, A"'])
+def test_s10_private_fields(proxy, origin, value):
+    page = origin.page(lambda x: answer(x.n, f'Cache-Control: {value}', 'a: 1', 'b: 2'))
+    with proxy.connect() as c:
+        assert c.get(page.url).get('a') == '1'
+        r = c.get(page.url)
+    assert (became(page, r), r.get('a'), r.get('b')) == ('hit', None, '2')
+
+
+def test_s12_no_cache_fields(proxy, origin):
+    page = origin.page(lambda x: answer(x.n, 'Cache-Control: no-cache="a", max-age=3600', 'a: 1', 'b: 2'))
+    with proxy.connect() as c:
+        assert c.get(page.url).get('a') == '1'
+        r = c.get(page.url)
+    assert (became(page, r), r.get('a'), r.get('b')) == ('hit', None, '2')
+
+
+@pytest.mark.parametrize('cc', ['no-store, private="a"', 'max-age=10, private="A, b"', 'max-age=10, no-cache="a"'])
+def test_s12_who_asked_gets_them(proxy, origin, cc):
+    """Not stored, but sent: in an answer that only passes, and with a validation."""
+    fields = [f'Cache-Control: {cc}', 'Age: 20', ETAG, 'a: 1', 'c: 3']
+    page = origin.page(validating(*fields, update=fields))
+    with proxy.connect() as c:
+        for _ in range(2):
+            r = c.get(page.url)
+            assert (r.get('a'), r.get('c')) == ('1', '3')
+    assert page.count == 2
+
+
+def test_s12_who_waited_with_him_does_not(make_proxy, origin):
+    go = threading.Event()
+    page = origin.page([go, lambda x: answer(x.n, 'Cache-Control: max-age=600, private="a"', 'a: 1', 'b: 2')])
+    p = make_proxy('collapsed_forwarding on')
+    with p.connect() as c, p.connect() as d:
+        c.send(request('GET', page.url))
+        page.wait(1)
+        d.send(request('GET', page.url))
+        d.wait_read()
+        go.set()
+        first, second = c.response(), d.response()
+    assert page.count == 1
+    assert [first.get(n) for n in 'ab'] == ['1', '2'] and [second.get(n) for n in 'ab'] == [None, '2']
 
 
 def post(c, page, *fields):
