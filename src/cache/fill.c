@@ -218,6 +218,11 @@ void fill_release_others(struct fill *f)
     unlock(f);
 }
 
+size_t fill_invalidates(struct fill *f, struct epoch_thread *t)
+{
+    return store_invalidate_by(f->store, t, f->key, &f->since);
+}
+
 /* More of the arena at the end of f->body, for a body of which `wanted` bytes are still to come; in smaller pieces
  * where large blocks are short. Not under the lock: making room takes those of shards. */
 static bool grow_body(struct fill *f, struct epoch_thread *t, uint64_t wanted)

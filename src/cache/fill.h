@@ -81,6 +81,9 @@ bool fill_complete(struct fill *f, struct epoch_thread *t);
 /* 304: readers serve `updated`, of which the fill takes a reference of its own. Stores it, unless it is in already, as
  * fill_complete() does. */
 void fill_revalidated(struct fill *f, struct epoch_thread *t, struct object *updated);
+/* What the response in hand is for invalidates what is stored under its key (RFC 9111 section 4.4), but not itself. Returns how
+ * many variants went. Before fill_set_head(). */
+size_t fill_invalidates(struct fill *f, struct epoch_thread *t);
 /* The answer is only the owner's: others are let go. Before fill_set_head(). */
 void fill_release_others(struct fill *f);
 /* Broken: error is the proxy's own number for error pages (0: none), detail an errno. */

@@ -34,10 +34,11 @@ struct fill {
     bool pending;       /* in the table of pending fills, which holds a reference; guarded by its shard */
     struct fill *chain; /* the next in the table; guarded by its shard */
 
+    uint64_t since; /* the producer's: what was invalidated later isn't stored */
+
     /* Constant. */
     struct store *store;
     struct hash128 key;
-    uint64_t since;
     bool shared;
     atomic_uint refs;
 };

@@ -18,6 +18,7 @@ static const char *const reason_names[STORE_REASON_N] = {
     [STORE_NO_ACCESS_LIST] = "access-list",
     [STORE_NO_UNDERSTOOD] = "must-understand",
     [STORE_NO_TRUNCATED] = "truncated",
+    [STORE_NO_SET_COOKIE] = "set-cookie",
     [STORE_NO_NO_ROOM] = "no-room",
 };
 
@@ -110,6 +111,8 @@ static enum store_reason no_store_reason(const struct store_query *q)
         return STORE_NO_NO_STORE;
     if ((cc->flags & CC_PRIVATE) && !ignore_private)
         return STORE_NO_PRIVATE;
+    if (q->refuse_set_cookie && head_find(q->response, TOKEN_SET_COOKIE) != NULL)
+        return STORE_NO_SET_COOKIE;
     return STORE_YES;
 }
 
@@ -143,6 +146,14 @@ static bool has_use(const struct store_query *q, int64_t lifetime)
            cc->stale_if_error > 0 || (q->rule != NULL && q->rule->store_stale);
 }
 
+/* RFC 9110 section 9.3.3: a POST may return what a GET of the same URI would, and say so. */
+static bool method_allows(const struct store_query *q, enum lifetime_source source)
+{
+    if (q->request->method == METHOD_POST)
+        return q->names_target && source == LIFETIME_EXPLICIT && q->response->status == 200;
+    return q->request->method == METHOD_GET;
+}
+
 enum store_reason storable(const struct store_query *q, int64_t *lifetime, enum lifetime_source *source)
 {
     enum store_reason why;
@@ -152,7 +163,7 @@ enum store_reason storable(const struct store_query *q, int64_t *lifetime, enum 
         *lifetime = q->negative_ttl;
         *source = LIFETIME_NEGATIVE;
     }
-    if (q->request->method != METHOD_GET)
+    if (!method_allows(q, *source))
         return STORE_NO_METHOD;
     if (q->request_cc->flags & CC_NO_STORE)
         return STORE_NO_REQUEST_NO_STORE;
@@ -164,7 +175,7 @@ enum store_reason storable(const struct store_query *q, int64_t *lifetime, enum 
         return why;
     if (!has_use(q, *lifetime))
         return STORE_NO_FRESHNESS;
-    if (q->request_has_body)
+    if (q->request_has_body && q->request->method == METHOD_GET)
         return STORE_NO_REQUEST_BODY;
     if ((q->response_cc->flags & CC_MUST_UNDERSTAND) && !status_is_understood(q->response->status))
         return STORE_NO_UNDERSTOOD;

@@ -5,7 +5,7 @@
 /* One reason for an outcome; names by store_reason_name(). */
 enum store_reason {
     STORE_YES,
-    STORE_NO_METHOD, /* not GET */
+    STORE_NO_METHOD, /* neither GET nor a POST that says what it returns */
     STORE_NO_REQUEST_NO_STORE,
     STORE_NO_NO_STORE,
     STORE_NO_PRIVATE,
@@ -18,7 +18,8 @@ enum store_reason {
     STORE_NO_ACCESS_LIST,  /* `cache deny`, `store_miss deny` */
     STORE_NO_UNDERSTOOD,   /* must-understand, status not understood */
     STORE_NO_TRUNCATED,
-    STORE_NO_NO_ROOM, /* cache_mem is full of things in use */
+    STORE_NO_SET_COOKIE, /* `store_set_cookie off` */
+    STORE_NO_NO_ROOM,    /* cache_mem is full of things in use */
     STORE_REASON_N
 };
 const char *store_reason_name(enum store_reason r);
@@ -29,7 +30,9 @@ struct store_query {
     const struct response_times *times;
     const struct refresh_rule *rule;
     bool request_has_body;
-    int64_t negative_ttl; /* seconds, 0: off */
+    bool names_target;      /* its Content-Location is the URI that was asked for */
+    bool refuse_set_cookie; /* the configuration's word */
+    int64_t negative_ttl;   /* seconds, 0: off */
 };
 
 /* On STORE_YES *lifetime is the freshness lifetime in seconds (may be 0: stored for validation). */

@@ -286,15 +286,25 @@ bool store_room_comes(struct store *s, struct epoch_thread *t, size_t n)
     return !store_make_room(s, t, n) && arena_limbo(s->arena) >= arena_round(n);
 }
 
-size_t store_invalidate(struct store *s, struct epoch_thread *t, struct hash128 key)
+/* Was nothing invalidated since that an object of this key could belong to? Under the lock. */
+static bool is_in_time(const struct store *s, struct shard *sh, struct hash128 key, uint64_t since)
+{
+    return *stamp_of(sh, key) <= since && atomic_load_explicit(&s->refuse_before, memory_order_relaxed) <= since;
+}
+
+size_t store_invalidate_by(struct store *s, struct epoch_thread *t, struct hash128 key, uint64_t *since)
 {
     struct shard *sh = shard_of(s, key);
     struct object *o, *next;
     struct fill *f = NULL;
     size_t n = 0;
+    bool in_time;
 
     pthread_mutex_lock(&sh->lock);
+    in_time = is_in_time(s, sh, key, *since);
     *stamp_of(sh, key) = atomic_fetch_add_explicit(&s->now, 1, memory_order_relaxed) + 1;
+    if (in_time)
+        *since = *stamp_of(sh, key);
     /* Nobody may join what was asked for before: it may be the old state. */
     for (struct fill **at = chain_of(sh, key); *at != NULL; at = &(*at)->chain)
         if (hash128_eq((*at)->key, key)) {
@@ -469,8 +479,7 @@ bool store_insert(struct store *s, struct epoch_thread *t, struct object *o, uin
     pthread_mutex_lock(&sh->lock);
     newest = index_find(&sh->index, o->key);
     in = is_in_chain(newest, o);
-    fine = !in && !is_dead(o) && *stamp_of(sh, o->key) <= since &&
-           atomic_load_explicit(&s->refuse_before, memory_order_relaxed) <= since;
+    fine = !in && !is_dead(o) && is_in_time(s, sh, o->key, since);
     if (fine) {
         o->charge = object_charge(o);
         atomic_store_explicit(&o->older, newest, memory_order_relaxed);

@@ -45,8 +45,16 @@ bool store_insert(struct store *s, struct epoch_thread *t, struct object *o, uin
 /* A number that grows with every invalidation. */
 uint64_t store_now(const struct store *s);
 
-/* Every variant of the key goes; fills of it that are under way won't be stored. Returns how many went. */
-size_t store_invalidate(struct store *s, struct epoch_thread *t, struct hash128 key);
+/* Every variant of the key goes; fills of it that are under way won't be stored. Returns how many went. This is done by
+ * a response that may be stored itself: *since becomes now, unless something else made it too old already. */
+size_t store_invalidate_by(struct store *s, struct epoch_thread *t, struct hash128 key, uint64_t *since);
+/* The same, by nothing that is to be stored. */
+static inline size_t store_invalidate(struct store *s, struct epoch_thread *t, struct hash128 key)
+{
+    uint64_t nobodys = 0;
+
+    return store_invalidate_by(s, t, key, &nobodys);
+}
 /* Every variant of the key is stale from now on. Returns how many. */
 size_t store_soften(struct store *s, struct hash128 key);
 

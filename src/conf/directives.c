@@ -139,6 +139,8 @@ const struct directive directives_working[] = {
     { "cache_control_targets", &kind_field_names, AT(cache_control_targets), "CDN-Cache-Control",
       .meaning = "Targeted fields (RFC 9213) that are meant for this cache where it is an accelerator, or none. The first that a\n"
                  "response has, well-formed and not empty, counts instead of Cache-Control and Expires." },
+    { "store_set_cookie", &kind_switch, AT(store_set_cookie), "on",
+      .meaning = "Responses with Set-Cookie are stored like others (RFC 9111 section 7.3). off: they aren't stored." },
     { "range_offset_limit", &kind_size_limit, AT(range_offset_limits), NULL,
       .meaning = "range_offset_limit none|size [[!]acl...]\n"
                  "When a part of a response is asked for that begins before this byte, the whole is fetched, so that "

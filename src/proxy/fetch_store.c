@@ -8,22 +8,38 @@
 #include "hdrs/field_number.h"
 #include "proxy/request_access.h"
 
+/* The key of what a response's Location or Content-Location refers to; false: nothing of the same origin. */
+static bool reference_key(const struct fetch *f, const struct head *h, enum token t, struct hash128 *key)
+{
+    char text[8192];
+    struct span v = head_value(h, t);
+    struct span uri = v.p ? same_origin_reference(&f->request->uri, v, text, sizeof text) : SPAN_NONE;
+
+    if (uri.p == NULL)
+        return false;
+    *key = hash128(uri.p, uri.len);
+    return true;
+}
+
+static bool names_target(const struct fetch *f, const struct head *h)
+{
+    struct hash128 key;
+
+    return reference_key(f, h, TOKEN_CONTENT_LOCATION, &key) && hash128_eq(key, f->request->key);
+}
+
 void fetch_invalidate(struct fetch *f, const struct head *h)
 {
     static const enum token references[] = { TOKEN_LOCATION, TOKEN_CONTENT_LOCATION };
-    struct worker *w = f->pw->worker;
-    char text[8192];
+    struct epoch_thread *epoch = f->pw->worker->epoch;
+    struct hash128 key;
 
     if (!invalidates(f->request->method, h->status))
         return;
-    store_invalidate(f->pw->store, w->epoch, f->request->key);
-    for (size_t i = 0; i < 2; i++) {
-        struct span v = head_value(h, references[i]);
-        struct span uri = v.p ? same_origin_reference(&f->request->uri, v, text, sizeof text) : SPAN_NONE;
-
-        if (uri.p != NULL)
-            store_invalidate(f->pw->store, w->epoch, hash128(uri.p, uri.len));
-    }
+    fill_invalidates(f->fill, epoch);
+    for (size_t i = 0; i < 2; i++)
+        if (reference_key(f, h, references[i], &key) && !hash128_eq(key, f->request->key))
+            store_invalidate(f->pw->store, epoch, key);
 }
 
 /* Everything storing and reusing asks about a response. */
@@ -80,6 +96,8 @@ bool fetch_revalidate(struct fetch *f, const struct head *h)
     /* What the origin now wants kept by nobody, or for one alone, isn't shown to those who wait with us (S15, W18). */
     if (cc.flags & (CC_NO_STORE | CC_PRIVATE))
         return false;
+    if (!f->settings->store_set_cookie && head_find(h, TOKEN_SET_COOKIE) != NULL)
+        return false;
     pass_own_fields(f, &recipe);
     if (f->request->cc.flags & CC_NO_STORE) {
         fill_revalidated(f->fill, f->pw->worker->epoch, f->stale);
@@ -115,6 +133,8 @@ void fetch_set_head(struct fetch *f, const struct head *h)
         .times = &recipe.times,
         .request_has_body = f->request->framing.kind != FRAMING_NONE,
         .negative_ttl = s->negative_ttl / US_PER_S,
+        .names_target = f->request->method == METHOD_POST && names_target(f, h),
+        .refuse_set_cookie = !s->store_set_cookie,
     };
     enum lifetime_source source = LIFETIME_NONE;
     enum store_reason reason = STORE_NO_ACCESS_LIST;

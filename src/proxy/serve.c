@@ -399,6 +399,8 @@ void serve_admitted(struct client_conn *c, const struct request *r, struct trans
         }
         m.reason = "denied by the cache directive";
         m.fwd = "bypass";
+    } else if (r->method == METHOD_POST) {
+        m.cacheable = request_allowed(c->pw->settings->cache, r); /* for a later GET */
     }
     transaction_miss(tx ? tx : transaction_new(c, r), &m);
 }

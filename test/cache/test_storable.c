@@ -24,8 +24,16 @@ static enum store_reason ask(const struct row *row, const struct refresh_rule *r
     struct cache_control q_cc = cache_control_parse(q, true), r_cc = cache_control_parse(r, false);
     struct response_times times = response_times_of(r, T0, T0);
     struct store_query query = {
-        .request = q, .response = r, .request_cc = &q_cc, .response_cc = &r_cc, .times = &times, .rule = rule,
-        .request_has_body = body, .negative_ttl = negative_ttl,
+        .request = q,
+        .response = r,
+        .request_cc = &q_cc,
+        .response_cc = &r_cc,
+        .times = &times,
+        .rule = rule,
+        .request_has_body = body || q->method == METHOD_POST,
+        .negative_ttl = negative_ttl,
+        .names_target = span_eq(head_value(r, TOKEN_CONTENT_LOCATION), SPAN("/here")),
+        .refuse_set_cookie = span_eq(head_value(r, TOKEN_SET_COOKIE), SPAN("refuse")),
     };
 
     return storable(&query, lifetime, source);
@@ -54,6 +62,8 @@ static const struct row rules[] = {
     { "S1 s-maxage", GET, 200, "Cache-Control: s-maxage=5", STORE_YES, 5 },
     { "S1 Expires", GET, 200, DATE FUTURE, STORE_YES, 36000 },
     { "S1 a heuristic", GET, 200, DATE AGED, STORE_YES, 17280 },
+    { "S17 Set-Cookie", GET, 200, LASTS "Set-Cookie: a=b", STORE_YES, 3600 },
+    { "S17 refused", GET, 200, LASTS "Set-Cookie: refuse", STORE_NO_SET_COOKIE, 0 },
     { "S1 public alone is no lifetime", GET, 599, "Cache-Control: public", STORE_NO_FRESHNESS, 0 },
     { "S1 an ETag to ask with", GET, 200, "ETag: \"a\"", STORE_YES, 0 },
     { "S1 neither lifetime nor status", GET, 302, "ETag: \"a\"", STORE_NO_STATUS, 0 },
@@ -61,8 +71,8 @@ static const struct row rules[] = {
     { "S3 stale on arrival, no validator", GET, 200, DATE PAST, STORE_NO_FRESHNESS, 0 },
     { "S3 stale by Age", GET, 200, "Age: 7200\n" LASTS, STORE_NO_FRESHNESS, 0 },
     { "S3 stale on arrival, but it can be asked about", GET, 200, DATE PAST AGED, STORE_YES, 0 },
-    { "D8 Last-Modified that is no date is no validator", GET, 200, DATE PAST "Last-Modified: x",
-      STORE_NO_FRESHNESS, 0 },
+    { "D8 Last-Modified that is no date is no validator", GET, 200, DATE PAST "Last-Modified: x", STORE_NO_FRESHNESS,
+      0 },
     { "T1 useful while stale", GET, 200, "Cache-Control: max-age=0, stale-while-revalidate=60", STORE_YES, 0 },
     { "T3 useful while stale", GET, 200, "Cache-Control: max-age=0, stale-if-error=60", STORE_YES, 0 },
     { "S4 1xx", GET, 103, LASTS, STORE_NO_STATUS, 0 },
@@ -88,6 +98,12 @@ static const struct row rules[] = {
     { "S15 the request's no-store", "GET", "Cache-Control: no-store", 200, LASTS, STORE_NO_REQUEST_NO_STORE, 0 },
     { "S16 HEAD", "HEAD", "", 200, LASTS, STORE_NO_METHOD, 0 },
     { "S16 POST (V07)", "POST", "", 200, LASTS, STORE_NO_METHOD, 0 },
+    { "S14 POST that returns what it names", "POST", "", 200, LASTS "Content-Location: /here", STORE_YES, 3600 },
+    { "S14 a heuristic is not enough", "POST", "", 200, DATE AGED "Content-Location: /here", STORE_NO_METHOD, 0 },
+    { "S14 nor an error", "POST", "", 404, LASTS "Content-Location: /here", STORE_NO_METHOD, 0 },
+    { "S14 nor another method", "PUT", "", 200, LASTS "Content-Location: /here", STORE_NO_METHOD, 0 },
+    { "S14 nor against no-store", "POST", "", 200, "Cache-Control: no-store, max-age=5\nContent-Location: /here",
+      STORE_NO_NO_STORE, 0 },
     { "S16 unknown", "BREW", "", 200, LASTS, STORE_NO_METHOD, 0 },
     { "S17 Set-Cookie is a field", GET, 200, LASTS "Set-Cookie: a=b", STORE_YES, 3600 },
     { "S17 so is Cookie", "GET", "Cookie: a=b", 200, LASTS, STORE_YES, 3600 },
@@ -96,8 +112,8 @@ static const struct row rules[] = {
     { "Z3 must-revalidate", "GET", "Authorization: Basic x", 200, "Cache-Control: max-age=9, must-revalidate",
       STORE_YES, 9 },
     { "Z3 s-maxage", "GET", "Authorization: Basic x", 200, "Cache-Control: s-maxage=9", STORE_YES, 9 },
-    { "Z3 but not proxy-revalidate", "GET", "Authorization: Basic x", 200,
-      "Cache-Control: max-age=9, proxy-revalidate", STORE_NO_AUTHORIZATION, 0 },
+    { "Z3 but not proxy-revalidate", "GET", "Authorization: Basic x", 200, "Cache-Control: max-age=9, proxy-revalidate",
+      STORE_NO_AUTHORIZATION, 0 },
     { "V08 contradiction", GET, 200, "Cache-Control: max-age=300, max-age=0", STORE_NO_FRESHNESS, 0 },
     { "V09 404 without a word", GET, 404, "", STORE_NO_FRESHNESS, 0 },
     { "H6 Pragma in a response", GET, 200, LASTS "Pragma: no-cache", STORE_YES, 3600 },
@@ -113,8 +129,8 @@ static void rules_hold(void **state)
 
 static void every_final_status_with_explicit_freshness(void **state)
 {
-    static const int statuses[] = { 200, 203, 204, 299, 301, 302, 303, 307, 308, 400, 404, 410, 499, 500, 502, 503, 504,
-                                    599 };
+    static const int statuses[] = { 200, 203, 204, 299, 301, 302, 303, 307, 308,
+                                    400, 404, 410, 499, 500, 502, 503, 504, 599 };
 
     (void)state;
     for (size_t i = 0; i < ROWS(statuses); i++) {

@@ -148,6 +148,18 @@ def test_s14_an_error_is_no_representation(proxy, origin):
         assert c.get(page.url).get('N') == '2'
 
 
+@pytest.mark.parametrize('location', ['{path}', '{url}', '{relative}'])
+def test_s14_a_post_that_says_what_it_returns(proxy, origin, location):
+    page = origin.page(lambda x: answer(x.n, FRESH, 'Content-Location: ' + location.format(
+        path=page.path, url=page.url, relative=page.path[1:])))
+    with proxy.connect() as c:
+        assert post(c, page).get('N') == '1'
+        assert [c.get(page.url).body for _ in range(2)] == [b'body 1'] * 2
+        assert c.ask('HEAD', page.url).get('N') == '1'
+        assert post(c, page).get('N') == '2'
+        assert c.get(page.url).get('N') == '2'
+
+
 def test_s15_nor_is_an_update_stored(proxy, origin):
     page = origin.page(lambda x: answer(x.n, *SPENT, ETAG) if x.n == 1 else not_modified(ETAG, FRESH))
     with proxy.connect() as c:
@@ -164,6 +176,14 @@ def test_s16_methods_never_stored(proxy, origin, method):
         for n in (1, 2):
             assert c.ask(method, page.url).get('N') == str(n)
         assert c.get(page.url).get('N') == '3'
+
+
+def test_s17_store_set_cookie_off(make_proxy, origin):
+    cookie, other = origin.page(validating(FRESH, 'Set-Cookie: a=b')), origin.page(validating(FRESH))
+    p = make_proxy('store_set_cookie off')
+    with p.connect() as c:
+        assert [c.get(cookie.url).get('N') for _ in range(2)] == ['1', '2']
+        assert [c.get(other.url).get('N') for _ in range(2)] == ['1', '1']
 
 
 def test_s18_too_large(make_proxy, origin):
