@@ -75,7 +75,7 @@ static const struct {
     { "T2 nor with must-revalidate", "Cache-Control: stale-while-revalidate=5, must-revalidate", "", NULL, 64,
       REUSE_VALIDATE, "stale" },
     { "T2 nor when the client minds", "Cache-Control: stale-while-revalidate=5", "Cache-Control: max-age=60", NULL, 64,
-      REUSE_VALIDATE, "max-age" },
+      REUSE_ASKED, "max-age" },
     { "T2 nor when it wants it fresh", "Cache-Control: stale-while-revalidate=5", "Cache-Control: min-fresh=1", NULL,
       64, REUSE_VALIDATE, "stale" },
     { "Q5 no-store may hit", "", "Cache-Control: no-store", NULL, 0, REUSE_FRESH, "fresh" },

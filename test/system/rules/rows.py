@@ -57,7 +57,7 @@ def became(page, response, before=1):
 
 class Row(NamedTuple):
     id: str  # the row's, and what is special here
-    fields: list  # of the origin's answer
+    fields: list  # of the origin's answer; a callable is called when it is asked: for dates close to now
     want: str  # hit, val, fetch; miss: one of the last two
     first: tuple = ()  # fields of the requests
     again: tuple = ()
@@ -72,7 +72,7 @@ def table(*rows):
 
 def twice(proxy, origin, row):
     """Asks twice, and says what became of the second: (what, first response, second response, page)."""
-    page = origin.page(validating(*row.fields, status=row.status))
+    page = origin.page(validating(*(f() if callable(f) else f for f in row.fields), status=row.status))
     with proxy.connect() as c:
         first = c.get(page.url + row.query, *row.first)
         second = c.get(page.url + row.query, *row.again)
