@@ -223,6 +223,11 @@ size_t fill_invalidates(struct fill *f, struct epoch_thread *t)
     return store_invalidate_by(f->store, t, f->key, &f->since);
 }
 
+void fill_updates(struct fill *f, struct epoch_thread *t, struct object *updated)
+{
+    store_insert(f->store, t, updated, f->since);
+}
+
 /* More of the arena at the end of f->body, for a body of which `wanted` bytes are still to come; in smaller pieces
  * where large blocks are short. Not under the lock: making room takes those of shards. */
 static bool grow_body(struct fill *f, struct epoch_thread *t, uint64_t wanted)

@@ -84,6 +84,8 @@ void fill_revalidated(struct fill *f, struct epoch_thread *t, struct object *upd
 /* What the response in hand is for invalidates what is stored under its key (RFC 9111 section 4.4), but not itself. Returns how
  * many variants went. Before fill_set_head(). */
 size_t fill_invalidates(struct fill *f, struct epoch_thread *t);
+/* Stores what a response that isn't this fill's own body makes of a stored one (HEAD). */
+void fill_updates(struct fill *f, struct epoch_thread *t, struct object *updated);
 /* The answer is only the owner's: others are let go. Before fill_set_head(). */
 void fill_release_others(struct fill *f);
 /* Broken: error is the proxy's own number for error pages (0: none), detail an errno. */

@@ -100,6 +100,12 @@ static inline uint64_t object_length(const struct object *o)
     return o->body ? o->body->length : 0;
 }
 
+/* Stale from now on, whatever its lifetime says. Any thread. */
+static inline void object_soften(struct object *o)
+{
+    atomic_fetch_or_explicit(&o->flags, OBJECT_SOFT_PURGED, memory_order_relaxed);
+}
+
 /* Room for an object with head_size bytes in head[]: zeroed but for head[], one reference, arena and charge set.
  * From the arena, NULL when that has no room; or from the heap when arena is NULL. */
 struct object *object_new(struct arena *arena, size_t head_size);

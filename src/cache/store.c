@@ -378,7 +378,7 @@ static size_t soften_chain(struct object *o)
     size_t n = 0;
 
     for (; o != NULL; o = older(o), n++)
-        atomic_fetch_or_explicit(&o->flags, OBJECT_SOFT_PURGED, memory_order_relaxed);
+        object_soften(o);
     return n;
 }
 
@@ -388,7 +388,7 @@ static bool soften_matches(struct object *newest, void *ctx)
 
     for (struct object *o = newest; o != NULL; o = older(o))
         if (k->match(o, k->ctx)) {
-            atomic_fetch_or_explicit(&o->flags, OBJECT_SOFT_PURGED, memory_order_relaxed);
+            object_soften(o);
             k->n++;
         }
     return true;

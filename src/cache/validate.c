@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "hdrs/field_date.h"
 #include "hdrs/field_etag.h"
+#include "hdrs/field_number.h"
 
 static int64_t seconds_to_us(int64_t seconds)
 {
@@ -103,6 +104,11 @@ enum condition client_condition(const struct head *request, const struct object 
     return not_modified_since(request, o, now) ? CONDITION_NOT_MODIFIED_DATE : CONDITION_SEND;
 }
 
+bool request_asks_origin(const struct head *request)
+{
+    return request->first[TOKEN_IF_MATCH] != 0 || request->first[TOKEN_IF_UNMODIFIED_SINCE] != 0;
+}
+
 bool request_is_conditional(const struct head *request)
 {
     static const enum token conditions[] = {
@@ -138,6 +144,25 @@ bool may_update(const struct object *stored, const struct head *response_304)
     /* No validator at all. It answers a request that carried this one object's validators and nobody else's (fetch_store.c),
      * so it can mean no other; many origins leave Last-Modified out of a 304 (RFC 9110 section 15.4.5 lets them). */
     return true;
+}
+
+/* Byte for byte: a stored response is meant, not one that is as good. */
+static enum head_verdict compare(struct span said, struct span stored)
+{
+    return said.len == 0 ? HEAD_SAYS_NOTHING : span_eq(said, stored) ? HEAD_AGREES : HEAD_DIFFERS;
+}
+
+enum head_verdict head_verdict_of(const struct object *stored, const struct head *response)
+{
+    enum head_verdict etag = compare(head_value(response, TOKEN_ETAG), object_etag(stored));
+    enum head_verdict modified =
+        compare(head_value(response, TOKEN_LAST_MODIFIED), object_piece(stored, stored->last_modified_text));
+    uint64_t length;
+
+    if (etag == HEAD_DIFFERS || modified == HEAD_DIFFERS ||
+        (number_parse(head_value(response, TOKEN_CONTENT_LENGTH), &length) && length != object_length(stored)))
+        return HEAD_DIFFERS;
+    return etag == HEAD_AGREES ? etag : modified;
 }
 
 bool belongs_in_304(enum token t)

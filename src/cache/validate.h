@@ -26,6 +26,8 @@ bool response_has_validator(const struct head *response, int64_t now);
 enum condition { CONDITION_SEND, CONDITION_NOT_MODIFIED_ETAG, CONDITION_NOT_MODIFIED_DATE };
 /* now: seconds since the epoch. Only GET and HEAD ask. */
 enum condition client_condition(const struct head *request, const struct object *o, int64_t now);
+/* If-Match, If-Unmodified-Since: only the origin can tell (RFC 9111 section 4.3.2, W16). */
+bool request_asks_origin(const struct head *request);
 /* Has the request any condition or range at all (If-*, Range)? */
 bool request_is_conditional(const struct head *request);
 
@@ -34,6 +36,15 @@ bool request_is_conditional(const struct head *request);
  * validator at all: yes, since the request named stored alone; the caller sees to that. W6 would say no unless stored
  * has none either, at the price of a second, unconditional request to every origin that sends bare 304s. */
 bool may_update(const struct object *stored, const struct head *response_304);
+
+/* What the answer to a HEAD, a 200, says of a stored response that a GET of the same would select (RFC 9111 section 4.3.5):
+ * by ETag, Last-Modified and Content-Length, as far as the answer has them. */
+enum head_verdict {
+    HEAD_SAYS_NOTHING, /* no validator came, and no other length */
+    HEAD_AGREES,       /* its fields are newer ones of the same response */
+    HEAD_DIFFERS,      /* what is stored is not what there is now */
+};
+enum head_verdict head_verdict_of(const struct object *stored, const struct head *response);
 
 /* Fields of a stored head that a 304 carries (W12): iterate with the stored head parsed; true for those to send. */
 bool belongs_in_304(enum token t);

@@ -91,5 +91,7 @@ bool fetch_pump_in(struct fetch *f);
 void fetch_invalidate(struct fetch *f, const struct head *h);
 /* 304 to our validation. Returns false when it doesn't fit what we hold: then ask again without a condition. */
 bool fetch_revalidate(struct fetch *f, const struct head *h);
+/* A 200 to a HEAD updates what a GET would select, or makes it stale (RFC 9111 section 4.3.5). */
+void fetch_learn_from_head(struct fetch *f, const struct head *h);
 /* The verdict on a final response that isn't a matching 304: what the fill becomes. */
 void fetch_set_head(struct fetch *f, const struct head *h);

@@ -54,6 +54,7 @@ static bool final_head(struct fetch *f, const struct head *h, struct span rest)
     if (h->status >= 500 && stale_will_do(f->stale, &f->request->cc, f->settings, worker_mono(f->pw->worker)))
         return fetch_fail(f, ERR_READ_ERROR, 0); /* readers take the stale one */
     fetch_invalidate(f, h);
+    fetch_learn_from_head(f, h);
     f->left = f->framing.length;
     chunked_init(&f->chunked, (uint32_t)f->settings->chunk_extension_max);
     fetch_set_head(f, h);

@@ -112,6 +112,28 @@ bool fetch_revalidate(struct fetch *f, const struct head *h)
     return true;
 }
 
+void fetch_learn_from_head(struct fetch *f, const struct head *h)
+{
+    struct object_recipe recipe;
+    struct cache_control cc;
+    struct object *o;
+
+    if (f->request->method != METHOD_HEAD || h->status != 200 || f->stale == NULL || f->stale->status != 200)
+        return;
+    describe(f, h, &cc, &recipe);
+    switch (head_verdict_of(f->stale, h)) {
+    case HEAD_SAYS_NOTHING: return;
+    case HEAD_DIFFERS: object_soften(f->stale); return;
+    case HEAD_AGREES: break;
+    }
+    /* As for a 304: what may not be kept is not, and what is kept stays as it is. */
+    if ((cc.flags & (CC_NO_STORE | CC_PRIVATE)) || (f->request->cc.flags & CC_NO_STORE) ||
+        !no_room_then_make(f, &recipe, &o, f->stale))
+        return;
+    fill_updates(f->fill, f->pw->worker->epoch, o);
+    object_unref(&o);
+}
+
 /* What the configuration says, whatever the response does: store_miss, and cache_peer's proxy-only. */
 static bool may_store(struct fetch *f)
 {
@@ -171,7 +193,8 @@ void fetch_set_head(struct fetch *f, const struct head *h)
         recipe.arena = NULL;
         head.object = object_from_response(&recipe);
         /* One that is still fresh (the client wanted it checked) stays what it is for others (S9). */
-        if (f->stale != NULL && h->status < 500 && f->stale->fresh_until <= recipe.mono)
+        if (f->stale != NULL && f->request->method == METHOD_GET && h->status < 500 &&
+            f->stale->fresh_until <= recipe.mono)
             store_remove(f->pw->store, f->pw->worker->epoch, f->stale);
     }
     pass_own_fields(f, &recipe);

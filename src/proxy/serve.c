@@ -325,6 +325,9 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
         m.shared = false; /* somebody else's answer would be a hit too */
         m.reason = "denied by send_hit";
         m.fwd = "bypass";
+    } else if (o != NULL && request_asks_origin(r->head)) {
+        m.reason = "a condition that the origin judges";
+        m.fwd = "request";
     } else if (o != NULL) {
         enum reuse reuse = reuse_of(o, &r->cc, r->ignore_cc, worker_mono(pw->worker), &m.reason);
 

@@ -193,6 +193,36 @@ static void client_conditions(void **state)
     }
 }
 
+static void heads_tell_of_what_is_stored(void **state)
+{
+    static const struct {
+        const char *why, *stored, *said;
+        enum head_verdict want;
+    } rows[] = {
+        { "E2 both", "ETag: \"a\"\n" LM, "ETag: \"a\"\n" LM "\nContent-Length: 0", HEAD_AGREES },
+        { "E2 one of two", "ETag: \"a\"\n" LM, LM, HEAD_AGREES },
+        { "E2 weak ones too", "ETag: W/\"a\"", "ETag: W/\"a\"", HEAD_AGREES },
+        { "E2 weak is another", "ETag: \"a\"", "ETag: W/\"a\"", HEAD_DIFFERS },
+        { "E2 ETag", "ETag: \"a\"\n" LM, "ETag: \"b\"\n" LM, HEAD_DIFFERS },
+        { "E2 a new ETag", LM, "ETag: \"b\"\n" LM, HEAD_DIFFERS },
+        { "E2 Last-Modified", "ETag: \"a\"\n" LM, "ETag: \"a\"\nLast-Modified: Sat, 05 Nov 1994 08:49:38 GMT",
+          HEAD_DIFFERS },
+        { "E2 length", "ETag: \"a\"", "ETag: \"a\"\nContent-Length: 1", HEAD_DIFFERS },
+        { "E2 length alone", "", "Content-Length: 1", HEAD_DIFFERS },
+        { "E2 nothing", "ETag: \"a\"\n" LM, "Content-Length: 0", HEAD_SAYS_NOTHING },
+    };
+    static struct test_head head;
+
+    (void)state;
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        struct object *o = stored(200, rows[i].stored, 60, NULL);
+
+        if (head_verdict_of(o, response_head(&head, 200, rows[i].said)) != rows[i].want)
+            fail_msg("%s", rows[i].why);
+        object_unref(&o);
+    }
+}
+
 static void conditional_requests_are_seen(void **state)
 {
     static const struct {
@@ -292,6 +322,7 @@ int main(void)
         cmocka_unit_test(reuse_follows_both_sides),
         cmocka_unit_test(clients_can_be_ignored),
         cmocka_unit_test(client_conditions),
+        cmocka_unit_test(heads_tell_of_what_is_stored),
         cmocka_unit_test(conditional_requests_are_seen),
         cmocka_unit_test(updates_need_the_same_validator),
         cmocka_unit_test(validators_are_seen),

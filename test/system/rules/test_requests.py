@@ -266,6 +266,32 @@ def test_e1_head(proxy, origin):
         assert [q.method for q in stale.requests] == ['GET', 'HEAD']
 
 
+@pytest.mark.parametrize('says', [['ETag: "x"', OLD], ['ETag: "x"'], [OLD]])
+def test_e2_a_head_that_agrees_updates(proxy, origin, says):
+    page = origin.page(answer(1, *SPENT, *HAS, 'New: 0'),
+                       lambda x: message('HTTP/1.1 200 OK', [f'Date: {date()}', 'Content-Length: 6', *says,
+                                                             'Cache-Control: max-age=1000', 'New: 1']))
+    with proxy.connect() as c:
+        c.get(page.url)
+        assert c.ask('HEAD', page.url).get('New') == '1'
+        r = c.get(page.url)
+        assert (r.get('New'), r.body, r.get('Cache-Control')) == ('1', b'body 1', 'max-age=1000')
+    assert page.count == 2
+
+
+@pytest.mark.parametrize('says', [['ETag: "y"', OLD, 'Content-Length: 6'], ['ETag: "x"', f'Last-Modified: {date(-5)}', 'Content-Length: 6'],
+                                  ['ETag: "x"', OLD, 'Content-Length: 7']])
+def test_e2_a_head_that_differs_makes_stale(proxy, origin, says):
+    page = origin.page(answer(1, FRESH, *HAS, 'New: 0'),
+                       lambda x: message('HTTP/1.1 200 OK', [f'Date: {date()}', *says, 'Cache-Control: max-age=1000', 'New: 1']),
+                       answer(3, FRESH))
+    with proxy.connect() as c:
+        c.get(page.url)
+        c.ask('HEAD', page.url, 'Cache-Control: no-cache')
+        assert page.count == 2
+        assert c.get(page.url).get('N') == '3'
+
+
 HAS = ['ETag: "x"', OLD]
 
 
