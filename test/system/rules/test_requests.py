@@ -173,6 +173,20 @@ def test_t3_nobody_listens(make_proxy):
         assert c.get(page.url).get('N') == '1'
 
 
+def test_t3_stale_if_error_of_the_request(make_proxy, origin):
+    p = make_proxy('max_stale 5 seconds')
+    page = origin.page(answer(1, *SPENT, ETAG), FAILURES['503'])
+    with p.connect() as c:
+        c.get(page.url)
+        assert c.get(page.url).status == 503
+        assert c.get(page.url, 'Cache-Control: stale-if-error=5').status == 503
+    page = origin.page(answer(1, *SPENT, ETAG), FAILURES['503'])
+    with p.connect() as c:
+        c.get(page.url)
+        r = c.get(page.url, 'Cache-Control: stale-if-error=3600')
+        assert (r.status, r.get('N')) == (200, '1')
+
+
 @pytest.mark.parametrize('failure', FAILURES)
 def test_t4_stale_without_the_directive(proxy, origin, failure):
     r = failing(proxy, origin, failure, [*SPENT, ETAG])
