@@ -292,7 +292,7 @@ struct object *object_from_304(struct object *stored, const struct object_recipe
     }
     if (o != NULL) {
         o->body = stored->body != NULL ? body_ref(stored->body) : NULL;
-        if (span_eq(object_piece(o, o->vary), object_piece(stored, stored->vary)))
+        if (!r->another_variant && span_eq(object_piece(o, o->vary), object_piece(stored, stored->vary)))
             o->vary_print = stored->vary_print; /* r->request selected it */
     }
     sb_free(&text);

@@ -16,6 +16,7 @@ struct object_recipe {
     int64_t lifetime; /* seconds */
     int64_t mono;     /* monotonic microseconds at response_time */
     bool negative;
+    bool another_variant; /* a 304 for a request that stored's Vary did not select: the result is for that request */
     const struct refresh_rule *rule; /* the one that made lifetime; NULL: the built-in line */
 };
 

@@ -11,7 +11,7 @@
 #include "cache/fill_private.h"
 #include "cache/index.h"
 #include "cache/store_private.h"
-#include "cache/vary.h"
+#include "cache/variants.h"
 
 #define SHARD_BITS 6
 #define SHARDS (1 << SHARD_BITS)
@@ -157,43 +157,21 @@ uint64_t store_largest(const struct store *s)
 
 /* Look-up. */
 
-static bool same_variant_names(const struct object *a, const struct object *b)
-{
-    return span_eq(object_piece(a, a->vary), object_piece(b, b->vary));
-}
-
-static struct object *older(const struct object *o)
-{
-    return atomic_load_explicit(&((struct object *)(uintptr_t)o)->older, memory_order_acquire);
-}
-
-static struct object *select_variant(struct object *o, const struct head *request)
-{
-    const struct object *last = NULL; /* whose names print was made for */
-    struct hash128 print = { 0, 0 };
-
-    for (; o != NULL; o = older(o)) {
-        if (o->vary.len == 0)
-            return o;
-        if (last == NULL || !same_variant_names(last, o))
-            print = vary_fingerprint(object_piece(o, o->vary), request);
-        last = o;
-        if (hash128_eq(print, o->vary_print))
-            return o;
-    }
-    return NULL;
-}
-
 struct object *store_lookup(struct store *s, struct hash128 key, const struct head *request, bool *any)
 {
     struct object *o = index_find(&shard_of(s, key)->index, key);
 
     if (any != NULL)
         *any = o != NULL;
-    if (o == NULL || (o = select_variant(o, request)) == NULL)
+    if (o == NULL || (o = variant_select(o, request)) == NULL)
         return NULL;
     evictor_hit(s->clock, o);
     return o;
+}
+
+size_t store_variants(struct store *s, struct hash128 key, struct object **out)
+{
+    return variants_with_tags(index_find(&shard_of(s, key)->index, key), out);
 }
 
 /* Leaving. */
@@ -225,12 +203,12 @@ static void leave(struct store *s, struct epoch_thread *t, struct object *o)
 /* Under the shard's lock. */
 static void unlink_object(struct shard *sh, struct epoch_thread *t, struct object *o)
 {
-    struct object *at = index_find(&sh->index, o->key), *behind = older(o);
+    struct object *at = index_find(&sh->index, o->key), *behind = variant_older(o);
 
     assert(at != NULL);
     if (at != o) {
-        while (older(at) != o)
-            at = older(at);
+        while (variant_older(at) != o)
+            at = variant_older(at);
         atomic_store_explicit(&at->older, behind, memory_order_release);
     } else if (behind != NULL) {
         index_put(&sh->index, t, behind);
@@ -316,7 +294,7 @@ size_t store_invalidate_by(struct store *s, struct epoch_thread *t, struct hash1
     if ((o = index_find(&sh->index, key)) != NULL)
         index_take(&sh->index, key);
     for (; o != NULL; o = next, n++) {
-        next = older(o);
+        next = variant_older(o);
         leave(s, t, o);
     }
     pthread_mutex_unlock(&sh->lock);
@@ -342,7 +320,7 @@ static bool remove_matches(struct object *newest, void *ctx)
     struct object *first = newest, *before = NULL, *next;
 
     for (struct object *o = newest; o != NULL; o = next) {
-        next = older(o);
+        next = variant_older(o);
         if (!k->match(o, k->ctx)) {
             before = o;
             continue;
@@ -377,7 +355,7 @@ static size_t soften_chain(struct object *o)
 {
     size_t n = 0;
 
-    for (; o != NULL; o = older(o), n++)
+    for (; o != NULL; o = variant_older(o), n++)
         object_soften(o);
     return n;
 }
@@ -386,7 +364,7 @@ static bool soften_matches(struct object *newest, void *ctx)
 {
     struct picking *k = ctx;
 
-    for (struct object *o = newest; o != NULL; o = older(o))
+    for (struct object *o = newest; o != NULL; o = variant_older(o))
         if (k->match(o, k->ctx)) {
             object_soften(o);
             k->n++;
@@ -435,7 +413,7 @@ uint64_t store_now(const struct store *s)
 static bool supersedes(const struct object *o, const struct object *old)
 {
     return o->vary.len == 0 || old->vary.len == 0 ||
-           (hash128_eq(o->vary_print, old->vary_print) && same_variant_names(o, old));
+           (hash128_eq(o->vary_print, old->vary_print) && variant_names_equal(o, old));
 }
 
 /* Cuts from the chain behind o what it supersedes and what is too much. What it replaces leaves it its uses: a popular
@@ -445,8 +423,8 @@ static void prune(struct store *s, struct epoch_thread *t, struct object *o)
     unsigned n = 1, max = atomic_load_explicit(&s->variants_max, memory_order_relaxed);
     struct object *before = o, *p, *next;
 
-    for (p = older(o); p != NULL; p = next) {
-        next = older(p);
+    for (p = variant_older(o); p != NULL; p = next) {
+        next = variant_older(p);
         if (supersedes(o, p) || n >= max) {
             if (supersedes(o, p))
                 evictor_inherit(o, p);
@@ -461,7 +439,7 @@ static void prune(struct store *s, struct epoch_thread *t, struct object *o)
 
 static bool is_in_chain(struct object *newest, const struct object *o)
 {
-    for (; newest != NULL; newest = older(newest))
+    for (; newest != NULL; newest = variant_older(newest))
         if (newest == o)
             return true;
     return false;
@@ -582,7 +560,7 @@ static bool each_variant(struct object *o, void *ctx)
 {
     const struct each *e = ctx;
 
-    for (; o != NULL; o = older(o))
+    for (; o != NULL; o = variant_older(o))
         if (!e->each(o, e->ctx))
             return false;
     return true;

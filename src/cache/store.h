@@ -36,6 +36,9 @@ struct arena *store_arena(struct store *s);
  * evictor. */
 struct object *store_lookup(struct store *s, struct hash128 key, const struct head *request, bool *any);
 
+/* The stored responses of the key that can be asked about by ETag, as variants_with_tags() (cache/variants.h). */
+size_t store_variants(struct store *s, struct hash128 key, struct object **out);
+
 /* Puts a complete object in: it replaces the one with the same key and Vary fingerprint; variants of a key whose
  * newest answer has Vary lose those without, and the other way round. Takes a reference of its own; evicts to make
  * room. t: the caller's epoch. Refused (false) when an invalidation of the key came after `since` (store_now(),

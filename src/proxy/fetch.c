@@ -45,6 +45,7 @@ bool fetch_end(struct fetch *f)
     fetch_drop_connection(f);
     fill_close(&f->fill);
     mail_close(&f->mail);
+    fetch_drop_variants(f);
     if (f->stale != NULL)
         object_unref(&f->stale);
     free(f->pool_name);
@@ -118,6 +119,8 @@ struct fetch *fetch_start(const struct fetch_plan *plan)
     f->stream.fd = -1;
     f->began = f->stamp = worker_mono(f->pw->worker);
     f->validating = f->stale != NULL && (f->stale->etag.len > 0 || f->stale->last_modified_text.len > 0);
+    if (plan->variants)
+        f->n_variants = store_variants(f->pw->store, f->request->key, f->variants);
     list_append(&f->pw->fetches, &f->node);
     request_body_init(&f->body, &f->request->framing, (uint32_t)f->settings->chunk_extension_max,
                       f->settings->request_body_max_size);

@@ -2,6 +2,7 @@
  * fetch_request.c: what goes out; fetch_response.c: what comes in; fetch_store.c: what becomes of it. */
 #pragma once
 #include "base/strbuf.h"
+#include "cache/variants.h"
 #include "hdrs/chunked.h"
 #include "hdrs/framing.h"
 #include "hdrs/parse.h"
@@ -20,6 +21,8 @@ struct fetch {
     struct request *request;
     struct fill *fill;
     struct object *stale;
+    struct object *variants[VARIANT_TAGS_MAX]; /* whose tags it asks with; references */
+    size_t n_variants;
     struct transaction *owner; /* NULL: it left */
     struct log_entry no_log;   /* written to when it left */
     bool cacheable;
@@ -32,7 +35,7 @@ struct fetch {
     struct connector *connector;
     struct stream stream;
     struct addr server;
-    bool reused, retried, validating, upgrade, whole, background;
+    bool reused, retried, validating, upgrade, whole, background, another_variant;
     bool readable, ended;
     struct strbuf out; /* request head and body pieces not sent yet */
     size_t out_at;
@@ -93,5 +96,9 @@ void fetch_invalidate(struct fetch *f, const struct head *h);
 bool fetch_revalidate(struct fetch *f, const struct head *h);
 /* A 200 to a HEAD updates what a GET would select, or makes it stale (RFC 9111 section 4.3.5). */
 void fetch_learn_from_head(struct fetch *f, const struct head *h);
+/* 304 to a request with the tags of several: which one it means becomes f->stale. False: none. */
+bool fetch_select_variant(struct fetch *f, const struct head *h);
+/* Forgets them, and the one that was meant. */
+void fetch_drop_variants(struct fetch *f);
 /* The verdict on a final response that isn't a matching 304: what the fill becomes. */
 void fetch_set_head(struct fetch *f, const struct head *h);

@@ -41,12 +41,13 @@ static bool final_head(struct fetch *f, const struct head *h, struct span rest)
     fetch_log(f)->server_status = h->status;
     fetch_log(f)->server_us = worker_mono(f->pw->worker) - f->sent;
     old_servers_note(&f->pw->old_servers, f->pool_name, h->minor_version == 0);
-    if (f->validating && h->status == 304) {
-        if (fetch_revalidate(f, h))
+    if ((f->validating || f->n_variants > 0) && h->status == 304) {
+        if ((f->validating || fetch_select_variant(f, h)) && fetch_revalidate(f, h))
             return response_complete(f, rest.len > 0);
         /* Its validators don't name what we hold: fetch the whole (W6), on a connection of its own: the answer, and
          * with it our caller's bytes, then can't come before we have returned. */
         f->validating = false;
+        fetch_drop_variants(f);
         f->retried = true;
         fetch_drop_connection(f);
         return fetch_open_route(f);

@@ -73,6 +73,8 @@ static bool send_request(struct fetch *f, int fd)
         .upgrade = f->upgrade,
         .whole = f->whole,
         .unconditional = f->background,
+        .variants = f->variants,
+        .n_variants = f->n_variants,
     };
     struct log_entry *e = fetch_log(f);
 

@@ -77,6 +77,26 @@ static bool no_room_then_make(struct fetch *f, struct object_recipe *recipe, str
     return false;
 }
 
+void fetch_drop_variants(struct fetch *f)
+{
+    while (f->n_variants > 0)
+        object_unref(&f->variants[--f->n_variants]);
+    if (f->another_variant)
+        object_unref(&f->stale);
+    f->another_variant = false;
+}
+
+bool fetch_select_variant(struct fetch *f, const struct head *h)
+{
+    size_t i = variant_named(f->variants, f->n_variants, h);
+
+    if (i == f->n_variants)
+        return false;
+    f->stale = object_ref(f->variants[i]);
+    f->another_variant = true;
+    return true;
+}
+
 /* Fields that aren't stored reach the one who asked. */
 static void pass_own_fields(struct fetch *f, const struct object_recipe *recipe)
 {
@@ -102,6 +122,11 @@ bool fetch_revalidate(struct fetch *f, const struct head *h)
     if (f->request->cc.flags & CC_NO_STORE) {
         fill_revalidated(f->fill, f->pw->worker->epoch, f->stale);
         return true;
+    }
+    if (f->another_variant && no_room_then_make(f, &recipe, &o, f->stale)) {
+        fill_updates(f->fill, f->pw->worker->epoch, o); /* what the 304 names; then the same for this request, too */
+        object_unref(&o);
+        recipe.another_variant = true;
     }
     if (no_room_then_make(f, &recipe, &o, f->stale)) {
         fill_revalidated(f->fill, f->pw->worker->epoch, o);

@@ -153,6 +153,17 @@ static struct span request_target(const struct request *r, const struct forward_
     return o->absolute_form ? r->uri.text : r->uri.path;
 }
 
+/* RFC 9111 section 4.3.1: which of these would be the answer? */
+static void ask_with_tags(struct strbuf *out, const struct forward_options *o)
+{
+    for (size_t i = 0; i < o->n_variants; i++) {
+        sb_str(out, i == 0 ? "If-None-Match: " : ", ");
+        sb_span(out, object_piece(o->variants[i], o->variants[i]->etag));
+    }
+    if (o->n_variants > 0)
+        sb_str(out, "\r\n");
+}
+
 void forward_head(struct strbuf *out, const struct request *r, const struct settings *s,
                   const struct forward_options *o)
 {
@@ -176,6 +187,7 @@ void forward_head(struct strbuf *out, const struct request *r, const struct sett
         if (o->validate->last_modified_text.len > 0)
             add_field(out, SPAN("If-Modified-Since"), object_piece(o->validate, o->validate->last_modified_text));
     }
+    ask_with_tags(out, o);
     expect(out, r);
     max_forwards(out, r);
     if (s->via)

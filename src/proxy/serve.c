@@ -358,6 +358,7 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
         }
         return;
     }
+    m.variants = any && o == NULL && m.shared && !request_is_conditional(r->head);
     if (fetch_whole(pw->settings, r))
         m.whole = true;
     else if (request_is_conditional(r->head))

@@ -27,8 +27,9 @@ void transaction_admit(struct transaction *t);
 struct miss {
     struct object *stale;
     bool cacheable, shared, upgrade;
-    bool whole; /* a part is asked for; fetch the whole */
-    bool join;  /* a part is asked for; a fetch that has its first byte already will do */
+    bool variants; /* none that is stored was selected: the origin may know one that will do */
+    bool whole;    /* a part is asked for; fetch the whole */
+    bool join;     /* a part is asked for; a fetch that has its first byte already will do */
     enum log_tag tag;
     const char *reason; /* static text: why it is a miss */
     const char *fwd;    /* the same as RFC 9211 section 2.2 has it */

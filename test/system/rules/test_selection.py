@@ -2,6 +2,7 @@
 import pytest
 
 from client import request
+from origin import not_modified
 from rows import ETAG, FRESH, OLD, SPENT, Row, answer, became, check, table, twice, validating
 
 
@@ -135,6 +136,21 @@ def test_v12_each_by_its_own_vary_the_newest_wins(proxy, origin):
         assert c.get(page.url, F2, B2).get('N') == '3'
 
 
+def test_v13_the_tags_of_all_variants(proxy, origin):
+    """A request that no variant is for may yet be answered by one: the origin knows."""
+    page = origin.page(variants({'456': '123'}))
+    with proxy.connect() as c:
+        assert c.get(page.url, 'Foo: 123').get('N') == '1'
+        assert c.get(page.url, 'Foo: 789').get('N') == '2'
+        r = c.get(page.url, 'Foo: 456')
+        asked = page.requests[2]
+        assert sorted(t.strip() for t in asked.get('If-None-Match').split(',')) == ['"123"', '"789"']
+        assert (r.status, r.get('N'), r.body) == (200, '1', b'body 1')
+        assert c.get(page.url, 'Foo: 456').get('N') == '1'
+        assert c.get(page.url, 'Foo: 123').get('N') == '1'
+    assert page.count == 3
+
+
 def variants(kept):
     """An origin that has a variant for each value of Foo, and says which with its ETag. kept: what may be validated."""
     def script(x):
@@ -144,6 +160,34 @@ def variants(kept):
             return b''.join([b'HTTP/1.1 304 Not Modified\r\nVary: Foo\r\nCache-Control: max-age=600\r\n', tag.encode(), b'\r\n\r\n'])
         return answer(x.n, FRESH, 'Vary: Foo', tag)
     return script
+
+
+def test_v13_a_tag_nobody_asked_with(proxy, origin):
+    """Such a 304 says nothing: the whole is asked for."""
+    page = origin.page(lambda x: not_modified('ETag: "other"') if x.request.all('If-None-Match') else
+                       answer(x.n, FRESH, 'Vary: Foo', 'ETag: "1"'))
+    with proxy.connect() as c:
+        c.get(page.url, F1)
+        r = c.get(page.url, F2)
+        assert (r.status, r.get('N')) == (200, '3')
+        assert [c.get(page.url, f).get('N') for f in (F1, F2)] == ['1', '3']
+
+
+@pytest.mark.parametrize('fields, asked', [
+    (['ETag: "1"'], '"1"'), (['ETag: W/"1"'], 'W/"1"'), (['ETag: 1'], None), (['ETag: "1'], None), ([], None),
+    (['ETag: "' + 'x' * 200 + '"'], None)])
+def test_v13_which_tags(proxy, origin, fields, asked):
+    page = origin.page(lambda x: answer(x.n, FRESH, 'Vary: Foo', *fields))
+    with proxy.connect() as c:
+        c.get(page.url, F1), c.get(page.url, F2)
+    assert page.requests[1].get('If-None-Match') == asked
+
+
+def test_v13_not_beside_a_condition_of_the_client(proxy, origin):
+    page = origin.page(lambda x: answer(x.n, FRESH, 'Vary: Foo', 'ETag: "1"'))
+    with proxy.connect() as c:
+        c.get(page.url, F1), c.get(page.url, F2, 'If-None-Match: "mine"')
+    assert page.requests[1].get('If-None-Match') == '"mine"'
 
 
 def test_v14_a_limit_of_variants(make_proxy, origin):
