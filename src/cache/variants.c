@@ -2,6 +2,7 @@
 
 #include "cache/vary.h"
 #include "hdrs/field_etag.h"
+#include "hdrs/field_list.h"
 
 #define TAG_LENGTH_MAX 128
 
@@ -39,12 +40,24 @@ static bool has_good_tag(const struct object *o)
     return etag_strong_match(tag, tag);
 }
 
+/* nginx, for one, judges If-None-Match before it compresses, and by weak comparison: asked for the compressed one it would say that
+ * the other is still good, and everybody would get that. */
+static bool varies_by_coding(const struct object *o)
+{
+    struct span names = object_piece(o, o->vary), name;
+
+    while (list_next(&names, &name))
+        if (span_eq(name, SPAN("accept-encoding")))
+            return true;
+    return false;
+}
+
 size_t variants_with_tags(struct object *o, struct object **out)
 {
     size_t n = 0;
 
     for (; o != NULL && n < VARIANT_TAGS_MAX; o = variant_older(o))
-        if (o->status == 200 && has_good_tag(o))
+        if (o->status == 200 && has_good_tag(o) && !varies_by_coding(o))
             out[n++] = object_ref(o);
     return n;
 }

@@ -20,7 +20,7 @@ struct object *variant_select(struct object *newest, const struct head *request)
  * representations. */
 #define VARIANT_TAGS_MAX 16
 
-/* The newest 200s with a well-formed ETag, no longer than is usual, into out (room for VARIANT_TAGS_MAX), a reference taken of each.
+/* The newest 200s with a well-formed ETag, no longer than is usual, that don't vary by Accept-Encoding, into out (room for VARIANT_TAGS_MAX), a reference taken of each.
  * Returns how many. */
 size_t variants_with_tags(struct object *newest, struct object **out);
 
