@@ -1,7 +1,6 @@
 """The shape most rows of the caching rules have: the same request twice, and what became of the second.
 
-A test belongs to a row by its name: test_s9_..., or a parameter's id that begins with "S9-". Which rows there are is said
-in test_every_row.py; what each of them asks, in doc/caching.md."""
+A test belongs to a row by its name: test_s9_..., or a parameter's id that begins with "S9-". test_every_row.py has the rows."""
 from typing import NamedTuple
 
 import pytest

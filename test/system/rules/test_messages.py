@@ -4,8 +4,8 @@ import threading
 import pytest
 
 from client import Cut, request
-from origin import CLOSE, chunk, chunked, date, head, message, ok
-from rows import ETAG, FRESH, OLD, SPENT, Row, answer, became, check, table, validating
+from origin import CLOSE, chunk, date, head, message
+from rows import ETAG, FRESH, Row, answer, check, table, validating
 
 
 def interim(status, *fields):
@@ -73,8 +73,10 @@ def test_n4_a_hit_has_no_100(proxy, origin):
 
 STORED = ['Content-Foo: 1', 'Content-Language: de', 'Content-Encoding: x', 'Content-MD5: rL0Y20zC+Fzt72VPzMSk2A==',
           'Content-Security-Policy: default-src "self"', 'Clear-Site-Data: "cache"', 'Set-Cookie: a=b', 'Set-Cookie2: a=b', 'ETag: "x"',
-          f'Expires: {date(600)}', 'X-Frame-Options: deny', 'X-Anything: 1', 'Unknown: \xe4', 'Server: x', 'Allow: GET', 'Strict-Transport-Security: max-age=1',
-          'Public-Key-Pins: x', 'Alt-Svc: clear', 'Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT', 'P3P: x', 'Content-Location: /x', 'Warning: 199 - "x"',
+          f'Expires: {date(600)}', 'X-Frame-Options: deny', 'X-Anything: 1', 'Unknown: \xe4', 'Server: x', 'Allow: GET',
+          'Strict-Transport-Security: max-age=1',
+          'Public-Key-Pins: x', 'Alt-Svc: clear', 'Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT', 'P3P: x',
+          'Content-Location: /x', 'Warning: 199 - "x"',
           'WWW-Authenticate: Basic realm="x"', 'Authentication-Info: x', 'Location: /x', 'Retry-After: 3', 'Refresh: 3']
 
 
@@ -225,10 +227,12 @@ def test_x12_no_bodies(proxy, origin):
 # -- R: parts
 
 @pytest.mark.parametrize('fields', [
-    ['Content-Range: bytes 0-5/10'], ['Content-Range: bytes 0-4/4'], ['Content-Range: bytes 9-13/10'], ['Content-Type: multipart/byteranges; boundary=x'],
+    ['Content-Range: bytes 0-5/10'], ['Content-Range: bytes 0-4/4'], ['Content-Range: bytes 9-13/10'],
+    ['Content-Type: multipart/byteranges; boundary=x'],
     []])
 def test_r9_parts_that_are_none(proxy, origin, fields):
-    page = origin.page(lambda x: answer(x.n, FRESH, *fields, status=206, body=b'01234') if x.n == 1 else answer(x.n, FRESH, body=b'0123456789'))
+    page = origin.page(lambda x: answer(x.n, FRESH, *fields, status=206, body=b'01234') if x.n == 1 else
+                       answer(x.n, FRESH, body=b'0123456789'))
     with proxy.connect() as c:
         try:
             c.get(page.url, 'Range: bytes=0-4')

@@ -3,9 +3,8 @@ import threading
 
 import pytest
 
-from client import Task, request, soon
+from client import request, soon
 from origin import CLOSE, RESET, Origin, date, message, not_modified, ok
-from proxy import free_port
 from rows import ETAG, FRESH, OLD, SPENT, Row, answer, became, check, table, validating
 
 AUTHORIZATION = 'Authorization: Basic eDp5'

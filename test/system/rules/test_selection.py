@@ -1,9 +1,8 @@
 """Caching rules V: the key, and Vary."""
 import pytest
 
-from client import request
 from origin import not_modified
-from rows import ETAG, FRESH, OLD, SPENT, Row, answer, became, check, table, twice, validating
+from rows import FRESH, Row, answer, became, check, table
 
 
 @pytest.mark.parametrize('first, second, want', [

@@ -2,7 +2,7 @@
 import pytest
 
 from client import request
-from origin import Origin, date
+from origin import date
 from rows import ETAG, OLD, Row, answer, became, table, validating
 
 CDN = 'CDN-Cache-Control: '

@@ -3,9 +3,9 @@ import threading
 
 import pytest
 
-from client import Task, request
-from origin import CLOSE, date, head, message, not_modified, ok
-from rows import ETAG, FRESH, OLD, SPENT, Row, answer, became, check, table, validating
+from client import request
+from origin import date, message, not_modified
+from rows import ETAG, FRESH, OLD, SPENT, answer, became, validating
 
 TAGS = ['"x"', 'W/"x"', '"\xe4\xf6\xff"', '""', '"a, b"']
 MALFORMED = ['abcdef', 'w/"x"', 'W\\"x"', 'W"x"']
