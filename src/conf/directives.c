@@ -137,7 +137,8 @@ const struct directive directives_working[] = {
     { "minimum_expiry_time", &kind_duration, AT(minimum_expiry_time), "0 seconds",
       .meaning = "Responses that are fresh for less and have no validator aren't stored." },
     { "cache_control_targets", &kind_field_names, AT(cache_control_targets), "CDN-Cache-Control",
-      .meaning = "Targeted fields (RFC 9213) that are meant for this cache where it is an accelerator, or none. The first that a\n"
+      .meaning = "Targeted fields (RFC 9213) that are meant for this cache where it is an accelerator, or none. The "
+                 "first that a\n"
                  "response has, well-formed and not empty, counts instead of Cache-Control and Expires." },
     { "store_set_cookie", &kind_switch, AT(store_set_cookie), "on",
       .meaning = "Responses with Set-Cookie are stored like others (RFC 9111 section 7.3). off: they aren't stored." },

@@ -4,7 +4,7 @@
 
 /* The first line whose ACLs hold; NULL: none does. */
 static const struct size_limit *limit_of(const struct settings *s, const struct request *r, const struct object *o,
-                                          const struct log_entry *so_far)
+                                         const struct log_entry *so_far)
 {
     for (size_t i = 0; i < s->n_reply_limits; i++) {
         const struct size_limit *l = &s->reply_limits[i];

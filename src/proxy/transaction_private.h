@@ -36,7 +36,7 @@ struct transaction {
     const struct acl *denied_by; /* the last ACL of the rule that refused the origin's address; NULL */
     /* relay */
     struct strbuf own_fields; /* lines of the head that others don't get */
-    struct strbuf pre; /* head, chunk framing: goes before the next run of body bytes */
+    struct strbuf pre;        /* head, chunk framing: goes before the next run of body bytes */
     size_t pre_at;
     uint64_t body_left; /* bytes of body that reply_body_max_size still lets through */
     uint64_t run;       /* body bytes that may follow pre */
