@@ -230,7 +230,8 @@ const struct directive directives_working[] = {
     { "request_header_access", &kind_header_access, AT(request_headers), NULL,
       .meaning = "request_header_access field|All|Other allow|deny [!]acl...\n"
                  "Which fields stay in requests to origins and peers. The lines of the field's name\n"
-                 "count; without any, those of Other (fields this proxy doesn't know), then those of All.",
+                 "count; without any, those of Other (fields this proxy doesn't know), then those of All. Vary still\n"
+                 "selects by what the client sent.",
       .flags = REPEATS },
     { "request_header_replace", &kind_header_replace, AT(request_headers), NULL,
       .meaning = "request_header_replace field value\n"
@@ -238,7 +239,7 @@ const struct directive directives_working[] = {
       .flags = REPEATS | RAW, .aliases = "header_replace" },
     { "request_header_add", &kind_header_add, AT(request_headers), NULL,
       .meaning = "request_header_add field \"value\" [[!]acl...]\n"
-                 "Adds a field. The value may have the %codes of logformat.",
+                 "Adds a field. A value in quotes may have the %codes of logformat.",
       .flags = REPEATS },
     { "reply_header_access", &kind_header_access, AT(reply_headers), NULL,
       .meaning =
@@ -252,7 +253,7 @@ const struct directive directives_working[] = {
       .flags = REPEATS | RAW },
     { "reply_header_add", &kind_header_add, AT(reply_headers), NULL,
       .meaning = "reply_header_add field \"value\" [[!]acl...]\n"
-                 "Adds a field. The value may have the %codes of logformat.",
+                 "Adds a field. A value in quotes may have the %codes of logformat.",
       .flags = REPEATS },
     { "relaxed_header_parser", &kind_relaxed, AT(relaxed_header_parser), "off",
       .meaning = "Admits lines that end in LF alone, and blanks where one was meant. Never laxer about where a message "

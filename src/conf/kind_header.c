@@ -69,6 +69,22 @@ static bool read_name(struct reading *r, const struct directive *d, const struct
     return true;
 }
 
+/* What asks for something else than the client did, or is between this proxy and the next. */
+static bool may_be_given(struct reading *r, const struct directive *d, const struct word *w)
+{
+    static const char *const names[] = { "Range",         "If-Range",           "If-Match",
+                                         "If-None-Match", "If-Modified-Since",  "If-Unmodified-Since",
+                                         "Max-Forwards",  "Proxy-Authorization" };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (span_eq_nocase(w->text, span_str(names[i]))) {
+            diag_error(r->report, w->at, NULL, "%s can't give %s: it would change what is asked for", d->name,
+                       names[i]);
+            return false;
+        }
+    return true;
+}
+
 /* A value that would end its line would begin a field of its own. */
 static bool read_value(struct reading *r, const struct word *w, struct span value)
 {
@@ -122,7 +138,7 @@ static void parse_replace(struct reading *r, const struct directive *d, const st
     struct header_rule *rule;
     struct span value;
 
-    if (!words_between(r, l, 2, SIZE_MAX) || !read_name(r, d, &l->words[1]))
+    if (!words_between(r, l, 2, SIZE_MAX) || !read_name(r, d, &l->words[1]) || !may_be_given(r, d, &l->words[1]))
         return;
     /* The rest of the line: a value has blanks. */
     value = l->n == 3 ? l->words[2].text : line_rest(l, 2);
@@ -149,13 +165,14 @@ static void parse_add(struct reading *r, const struct directive *d, const struct
     char error[160] = "";
     size_t at = 0;
 
-    if (!words_between(r, l, 2, SIZE_MAX) || !read_name(r, d, &l->words[1]) ||
+    if (!words_between(r, l, 2, SIZE_MAX) || !read_name(r, d, &l->words[1]) || !may_be_given(r, d, &l->words[1]) ||
         !read_value(r, &l->words[2], l->words[2].text))
         return;
     add = ARRAY_PUSH(rules_of(r, d)->adds, rules_of(r, d)->n_adds);
     add->name = xspandup(l->words[1].text);
     add->value = xspandup(l->words[2].text);
-    if (strchr(add->value, '%') != NULL && hooks != NULL && hooks->logformat_compile != NULL &&
+    /* Codes stand in quotes, as in Squid. */
+    if (l->words[2].quoted && strchr(add->value, '%') != NULL && hooks != NULL && hooks->logformat_compile != NULL &&
         (add->format = hooks->logformat_compile(add->value, error, &at)) == NULL)
         diag_error(r->report, l->words[2].at, NULL, "%s: %s", d->name, error);
     if (l->n > 3) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/mem.h"
+#include "proxy/header_mangle.h"
 #include "proxy/interim.h"
 #include "proxy/mail.h"
 #include "proxy/stale.h"
@@ -122,6 +123,8 @@ static bool upgraded(struct fetch *f, const struct head *h, struct span rest)
     fetch_log(f)->server_status = h->status;
     fetch_log(f)->server_us = worker_mono(f->pw->worker) - f->sent;
     interim_head(&first, h, span_of(f->pw->via_line, f->pw->via_line_len));
+    if (!header_rules_none(&f->settings->reply_headers))
+        header_mangle(&f->settings->reply_headers, f->request, fetch_log(f), true, 0, &first, 0);
     sb_span(&first, rest);
     fd = stream_take(&f->stream);
     f->owner = NULL;

@@ -86,7 +86,10 @@ static bool send_request(struct fetch *f, int fd)
     f->request_time = worker_wall(f->pw->worker) / US_PER_S;
     forward_head(&f->out, f->request, f->settings, &o);
     if (!header_rules_none(&f->settings->request_headers))
-        header_mangle(&f->settings->request_headers, f->request, e, false, &f->out, 0);
+        header_mangle(&f->settings->request_headers, f->request, e, false,
+                      (o.originserver && o.login != NULL ? OWN_LOGIN : 0) |
+                          (f->validating || f->n_variants > 0 ? OWN_CONDITIONS : 0),
+                      &f->out, 0);
     count(counters_of(f->pw), SERVER_HTTP_REQUESTS, 1);
     stream_open(&f->stream, f->pw->worker, fd, server_ready);
     if (fetch_wants_body(f) && request_expects_continue(f->request))

@@ -167,7 +167,7 @@ static void make_head(struct transaction *t, struct object *o, uint64_t length, 
     t->log.mime = object_piece(o, o->content_type);
     t->log.reply_head = object_head(o);
     if (!header_rules_none(&t->settings->reply_headers))
-        header_mangle(&t->settings->reply_headers, t->request, &t->log, true, &t->pre, before);
+        header_mangle(&t->settings->reply_headers, t->request, &t->log, true, 0, &t->pre, before);
     t->log.head_out = t->pre.len - before;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "hdrs/chunked.h"
+#include "proxy/header_mangle.h"
 #include "proxy/interim.h"
 
 /* Bytes of body announced in one chunk at the most: several segments in one send. */
@@ -60,11 +61,16 @@ void transaction_continue(struct transaction *t)
 
 void transaction_interim(struct transaction *t, const struct head *h)
 {
+    size_t before;
+
     if (!takes_interims(t) || (h->status == 100 && t->continue_sent))
         return;
     t->continue_sent |= h->status == 100;
     t->log.status = h->status;
+    before = t->pre.len;
     interim_head(&t->pre, h, span_of(t->pw->via_line, t->pw->via_line_len));
+    if (!header_rules_none(&t->settings->reply_headers))
+        header_mangle(&t->settings->reply_headers, t->request, &t->log, true, 0, &t->pre, before);
     transaction_send_interims(t);
 }
 

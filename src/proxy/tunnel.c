@@ -295,7 +295,7 @@ static void connected(void *ctx, int fd, int error, const struct addr *peer)
 
         forward_head(&t->up.waits, t->request, t->settings, &o);
         if (!header_rules_none(&t->settings->request_headers))
-            header_mangle(&t->settings->request_headers, t->request, &t->log, false, &t->up.waits, 0);
+            header_mangle(&t->settings->request_headers, t->request, &t->log, false, 0, &t->up.waits, 0);
         t->state = TUNNEL_PEER_REPLY;
         (void)send_to_peer(t);
         return;

@@ -98,7 +98,71 @@ def test_through_a_parent(make_proxy, origin):
     assert asked(p, origin, 'Cookie: a').get('Cookie') is None
 
 
+def test_what_the_proxy_needs_itself_stays(make_proxy, origin):
+    """Its login for a peer, and its own validators; the client's go."""
+    p = make_proxy(f'http_port 127.0.0.1:{{port}} accel vhost\ncache_peer 127.0.0.1 parent {origin.port} 0 originserver no-query '
+                   'login=me:secret\nrequest_header_access All deny all')
+    page = origin.page(ok(b'x', 'Cache-Control: max-age=0', 'ETag: "1"'), message('HTTP/1.1 304 Not Modified', ['ETag: "1"', KEEP]))
+    p.get(page.url, 'If-None-Match: "2"')
+    assert p.get(page.url).status == 200
+    assert [r.get('If-None-Match') for r in page.requests] == [None, '"1"']
+    assert asked(p, origin, 'Authorization: Basic other').all('Authorization') == ['Basic bWU6c2VjcmV0']
+
+
+def test_a_parents_login_stays(make_proxy, origin):
+    origin.pages['http://site.test/x'] = origin.page(ok(b'x'))
+    p = make_proxy(f'cache_peer 127.0.0.1 parent {origin.port} 0 no-query login=me:secret\nnever_direct allow all\n'
+                   'request_header_access All deny all')
+    p.get('http://site.test/x', 'Proxy-Authorization: Basic other')
+    assert origin.pages['http://site.test/x'].requests[0].all('Proxy-Authorization') == ['Basic bWU6c2VjcmV0']
+
+
+def test_range_goes_with_if_range(make_proxy, origin):
+    p = make_proxy('request_header_access If-Range deny all')
+    r = asked(p, origin, 'Range: bytes=0-1', 'If-Range: "1"')
+    assert r.get('If-Range') is None and r.get('Range') is None
+    assert asked(p, origin, 'Range: bytes=0-1').get('Range') == 'bytes=0-1'
+
+
+def test_several_lines_are_replaced_by_one(make_proxy, origin):
+    p = make_proxy('request_header_access Cookie deny all\nrequest_header_replace Cookie none=1')
+    assert asked(p, origin, 'Cookie: a=1', 'Cookie: b=2').all('Cookie') == ['none=1']
+
+
+def test_rules_know_the_route(make_proxy, origin):
+    p = make_proxy('acl near dst 127.0.0.0/8\nacl direct hier_code HIER_DIRECT\nrequest_header_add X-Near "%<a" near\n'
+                   'request_header_add X-Direct yes direct')
+    r = asked(p, origin)
+    assert (r.get('X-Near'), r.get('X-Direct')) == ('127.0.0.1', 'yes')
+
+
+def test_codes_in_quotes_only(make_proxy, origin):
+    p = make_proxy('request_header_add X-A %ru\nrequest_header_add X-B "%ru"')
+    page = origin.page(ok(b'x'))
+    p.get(page.url + '?q=1')
+    assert page.requests[0].get('X-A') == '%ru' and page.requests[0].get('X-B') == page.url + '?q=1'
+
+
 # --- replies
+
+
+def test_multipart_keeps_its_type(make_proxy, origin):
+    p = make_proxy('reply_header_access Content-Type deny all')
+    page = origin.page(ok(b'0123456789', KEEP, 'Content-Type: a/b'))
+    assert p.get(page.url).get('Content-Type') is None
+    assert p.get(page.url, 'Range: bytes=0-0,5-5').get('Content-Type').startswith('multipart/byteranges; boundary=')
+
+
+def test_interim_responses_and_what_was_not_understood(make_proxy, origin):
+    p = make_proxy('reply_header_access Via deny all\nreply_header_access Server deny all')
+    page = origin.page(message('HTTP/1.1 103 Early Hints', ['Link: </a>', 'Server: s']) + ok(b'x'))
+    r = p.get(page.url)
+    assert r.interim == [103] and b'Server' not in r.raw and b'Via' not in r.raw
+    with p.connect() as c:
+        c.send(b'GET / HTTP/1.1\r\nBad Field: x\r\n\r\n')
+        r = c.response()
+        assert r.status == 400 and r.get('Server') is None and r.get('Via') is None
+
 
 REPLY = 'reply_header_access Server deny all\nreply_header_access X-Powered-By deny all\nreply_header_access Via deny all\n'
 
@@ -167,6 +231,9 @@ def test_chunked_and_http_1_0(make_proxy, origin):
     ('request_header_access Cookie deny nobody', "nobody"),
     ('request_header_access Cookie', 'needs 3 words'),
     ('request_header_add X "%{no"', 'request_header_add: '),
+    ('request_header_add Range "bytes=0-1"', "can't give Range"),
+    ('request_header_replace If-None-Match x', "can't give If-None-Match"),
+    ('request_header_add Proxy-Authorization "Basic x"', "can't give Proxy-Authorization"),
 ])
 def test_what_is_wrong(make_proxy, line, what):
     p = make_proxy(f'visible_hostname x\n{line}', start=False)
