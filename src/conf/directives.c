@@ -140,6 +140,10 @@ const struct directive directives_working[] = {
       .meaning = "Targeted fields (RFC 9213) that are meant for this cache where it is an accelerator, or none. The "
                  "first that a\n"
                  "response has, well-formed and not empty, counts instead of Cache-Control and Expires." },
+    { "offline_mode", &kind_switch, AT(offline_mode), "off",
+      .meaning = "What is stored is served whatever its age and whatever the client says: for the time without a network. "
+                 "Not what its\n"
+                 "origin wants validated." },
     { "store_set_cookie", &kind_switch, AT(store_set_cookie), "on",
       .meaning = "Responses with Set-Cookie are stored like others (RFC 9111 section 7.3). off: they aren't stored." },
     { "range_offset_limit", &kind_size_limit, AT(range_offset_limits), NULL,

@@ -90,7 +90,6 @@ const struct directive directives_ignored[] = {
     ACCEPT("client_delay_parameters", "no delay pools"),
     ACCEPT("client_delay_access", "no delay pools"),
     ACCEPT("response_delay_pool_access", "no delay pools"),
-    IGNORE("offline_mode", "off", "never revalidating what is stored"),
     IGNORE("vary_ignore_expire", "off", "ignoring an Expires that equals Date"),
     REFUSE("pconn_lifetime", "0",
            "connections would be used at any age; client_idle_pconn_timeout and server_idle_pconn_timeout work",

@@ -309,6 +309,30 @@ static bool may_fetch_meanwhile(const struct request *r)
     return r->method == METHOD_GET && !(r->cc.flags & (CC_NO_STORE | CC_ONLY_IF_CACHED));
 }
 
+/* offline_mode: nothing is asked for that is here, but what may never be used unasked. */
+static bool offline_will_do(const struct settings *s, const struct object *o)
+{
+    unsigned strict = OBJECT_MUST_REVALIDATE | OBJECT_NO_CACHE | OBJECT_VARY_STAR;
+
+    return s->offline_mode && !(o->flags & strict);
+}
+
+/* To a client that may have it. renew: have it validated behind its back. */
+static void serve_stored(struct client_conn *c, const struct request *r, struct transaction *tx, struct object *o,
+                         enum log_tag tag, const char *reason, bool renew)
+{
+    if (stored_denied(c, r, o)) {
+        if (tx != NULL) {
+            (void)client_conn_flush(c);
+            transaction_drop(tx);
+        }
+        return;
+    }
+    if (renew)
+        background_validate(c->pw, r, o);
+    serve_object(c, r, tx, o, tag, reason);
+}
+
 /* GET and HEAD from what is stored. */
 static void serve_cached(struct client_conn *c, const struct request *r, struct transaction *tx, const char *line)
 {
@@ -335,19 +359,17 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
         case REUSE_STALE_MEANWHILE:
         case REUSE_FRESH:
         case REUSE_STALE_OK:
-            if (stored_denied(c, r, o)) {
-                if (tx != NULL) {
-                    (void)client_conn_flush(c);
-                    transaction_drop(tx);
-                }
-                return;
-            }
-            if (reuse == REUSE_STALE_MEANWHILE && may_fetch_meanwhile(r))
-                background_validate(pw, r, o);
-            serve_object(c, r, tx, o, (o->flags & OBJECT_NEGATIVE) ? TAG_TCP_NEGATIVE_HIT : TAG_TCP_MEM_HIT, m.reason);
+            serve_stored(c, r, tx, o, (o->flags & OBJECT_NEGATIVE) ? TAG_TCP_NEGATIVE_HIT : TAG_TCP_MEM_HIT, m.reason,
+                         reuse == REUSE_STALE_MEANWHILE && may_fetch_meanwhile(r));
             return;
         case REUSE_ASKED:
-        case REUSE_VALIDATE: m.stale = o; m.fwd = reuse == REUSE_ASKED ? "request" : "stale";
+        case REUSE_VALIDATE:
+            if (offline_will_do(pw->settings, o)) {
+                serve_stored(c, r, tx, o, TAG_TCP_OFFLINE_HIT, "offline_mode", false);
+                return;
+            }
+            m.stale = o;
+            m.fwd = reuse == REUSE_ASKED ? "request" : "stale";
         }
     }
     if (r->cc.flags & CC_ONLY_IF_CACHED) {

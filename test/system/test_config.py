@@ -108,12 +108,12 @@ def test_a_bad_file_does_not_start(parse):
 
 @pytest.mark.parametrize('text', [
     'cache_dir ufs {dir} 100 16 256', 'unlinkd_program /bin/true', 'memory_pools off', 'pinger_enable off',
-    'dns_v4_first on', 'hierarchy_stoplist cgi-bin ?', 'offline_mode on',
+    'dns_v4_first on', 'hierarchy_stoplist cgi-bin ?', 'refresh_all_ims on',
 ])
 def test_what_means_nothing_here_is_accepted(parse, text):
     status, said = parse(PORT + text + '\n')
     assert status == 0, said
-    if text.split()[0] in ('cache_dir', 'offline_mode'):
+    if text.split()[0] in ('cache_dir', 'refresh_all_ims'):
         assert re.search(r'squid\.conf:2:1: warning: .*' + text.split()[0], said), 'with a clear notice'
 
 

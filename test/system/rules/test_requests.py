@@ -200,6 +200,19 @@ def test_t4_within_max_stale(make_proxy, origin):
         assert c.get(page.url).status >= 500
 
 
+def test_t4_offline_mode(make_proxy, origin):
+    """Nothing that is stored is validated, but what its origin wants validated."""
+    page, strict = origin.page(validating(*SPENT, ETAG)), origin.page(validating('Cache-Control: no-cache', ETAG))
+    p = make_proxy('offline_mode on')
+    with p.connect() as c:
+        c.get(page.url), c.get(strict.url)
+        for fields in ([], ['Cache-Control: no-cache']):
+            assert c.get(page.url, *fields).get('N') == '1'
+        assert became(strict, c.get(strict.url)) == 'val'
+    assert page.count == 1
+    assert p.codes(page.url, 3)[1:] == ['TCP_OFFLINE_HIT/200'] * 2
+
+
 @pytest.mark.parametrize('failure', ['close', '503'])
 @pytest.mark.parametrize('directive', ['must-revalidate', 'proxy-revalidate', 's-maxage=10', 'no-cache'])
 def test_t5_never_stale(proxy, origin, directive, failure):
