@@ -15,7 +15,9 @@ static struct listening {
     unsigned n;
     int last;
     struct addr peer;
-    bool paused;
+    bool paused; /* and what else look() saw, on the worker */
+    unsigned seen_n;
+    int seen_last;
     struct gate accepted;
 } here = { .accepted = GATE_INIT };
 
@@ -145,6 +147,8 @@ static void look(void *arg)
 {
     (void)arg;
     here.paused = here.listener.paused;
+    here.seen_n = here.n;
+    here.seen_last = here.last;
 }
 
 /* In a child, for its limit on descriptors. Exit status: which step failed. */
@@ -183,7 +187,8 @@ static int runs_dry_and_recovers(void)
         return 4;
     close(fds[--n]); /* one of the reserve: not for clients */
     poll(NULL, 0, 200);
-    if (here.n != 0)
+    call(here.worker, look, NULL);
+    if (here.seen_n != 0)
         return 7;
     while (--n > 0)
         close(fds[n]);
@@ -219,7 +224,8 @@ static int keeps_the_reserve(void)
         call(here.worker, look, NULL);
     while (!here.paused);
     poll(NULL, 0, 200);
-    if (here.n != 1 || here.last < 30)
+    call(here.worker, look, NULL);
+    if (here.seen_n != 1 || here.seen_last < 30)
         return 4;
     while (n >= 0)
         close(fds[n--]);

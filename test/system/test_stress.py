@@ -127,12 +127,15 @@ def test_random_traffic(make_proxy, origin):
     assert not failures, failures[:5]
     assert not any(t.is_alive() for t in threads), 'a client hangs'
 
+    seen = []
+
     def settled():
-        """All clients gone, all lines written."""
+        """All clients gone, all lines written, and nothing came since the last look: a worker may be in the middle of counting."""
         counters = p.counters()
         lines = [line for line in p.lines() if 'squid-internal-mgr' not in line.url]
         pages = len(p.lines()) - len(lines) - 1  # the page doesn't count the request for itself
-        return counters['client_http.requests'] == len(lines) + pages and (counters, lines)
+        seen.append(len(lines))
+        return seen[-1:] == seen[-2:-1] and counters['client_http.requests'] == len(lines) + pages and (counters, lines)
 
     counters, lines = soon(settled, 'as many lines as requests', pause=0.05)
     hits = sum(re.search(r'HIT|REFRESH_UNMODIFIED|REFRESH_FAIL_OLD', line.code) is not None and 'ABORTED' not in line.code
