@@ -2,6 +2,7 @@
  * it. */
 #pragma once
 #include "access/access_list.h"
+#include "hdrs/token.h"
 
 struct header_rule {
     char *name;               /* of a field; "All"; "Other": those that hdrs/token.def doesn't know */
@@ -27,5 +28,7 @@ static inline bool header_rules_none(const struct header_rules *r)
     return r->n_rules == 0 && r->n_adds == 0;
 }
 
+/* Where messages end and to whom they go is not for rules: two parties would see different messages. */
+bool header_is_framing(enum token t);
 /* format_free: conf_hooks.logformat_free; NULL when nothing was compiled. */
 void header_rules_free(struct header_rules *r, void (*format_free)(void *format));

@@ -42,16 +42,20 @@ static bool is_token(struct span s)
     return s.len > 0;
 }
 
-/* Where messages end and to whom they go is not for rules: two parties would see different messages. */
-static bool is_framing(struct span name)
+bool header_is_framing(enum token t)
 {
-    static const char *const names[] = { "Content-Length", "Transfer-Encoding", "Connection", "Host",  "Upgrade",
-                                         "Content-Range",  "Trailer",           "TE",         "Expect" };
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (span_eq_nocase(name, span_str(names[i])))
-            return true;
-    return false;
+    switch (t) {
+    case TOKEN_CONTENT_LENGTH:
+    case TOKEN_TRANSFER_ENCODING:
+    case TOKEN_CONNECTION:
+    case TOKEN_HOST:
+    case TOKEN_UPGRADE:
+    case TOKEN_CONTENT_RANGE:
+    case TOKEN_TRAILER:
+    case TOKEN_TE:
+    case TOKEN_EXPECT: return true;
+    default: return false;
+    }
 }
 
 /* A field's name. False: it is none, or not for rules; told. */
@@ -61,7 +65,7 @@ static bool read_name(struct reading *r, const struct directive *d, const struct
         diag_error(r->report, w->at, NULL, "'%.*s' is no name of a field", QUOTED_ARG(w->text));
         return false;
     }
-    if (is_framing(w->text)) {
+    if (header_is_framing(token_lookup(w->text))) {
         diag_warning(r->report, w->at, NULL, "%s has no effect on %.*s: the proxy writes that field itself", d->name,
                      QUOTED_ARG(w->text));
         return false;

@@ -22,19 +22,46 @@ static char *put_host(char *at, const struct settings *s)
     return at + n;
 }
 
-static char *x_cache(const struct cache_outcome *o, const struct settings *s, char *at)
+static char *put_port(char *at, uint16_t port)
+{
+    at += number_print(at, port);
+    return put(at, "\r\n");
+}
+
+void x_cache_prepare(struct x_cache *x, const struct settings *s)
 {
     static const char *const lookups[] = { [LOOKUP_NONE] = "NONE", [LOOKUP_MISS] = "MISS", [LOOKUP_HIT] = "HIT" };
 
-    at = put(at, o->hit ? "X-Cache: HIT from " : "X-Cache: MISS from ");
-    at = put_host(at, s);
-    at = put(at, "\r\nX-Cache-Lookup: ");
-    at = put(at, lookups[o->lookup]);
-    at = put(at, " from ");
-    at = put_host(at, s);
-    *at++ = ':';
-    at += number_print(at, o->port);
-    return put(at, "\r\n");
+    x->port = s->n_ports > 0 ? s->ports[0].at.port : 0;
+    for (int hit = 0; hit < 2; hit++)
+        for (int lookup = 0; lookup < LOOKUP_N; lookup++) {
+            char *text = x->lines[hit][lookup].text, *at = text;
+
+            if (s->x_cache) {
+                at = put(at, hit ? "X-Cache: HIT from " : "X-Cache: MISS from ");
+                at = put_host(at, s);
+                at = put(at, "\r\nX-Cache-Lookup: ");
+                at = put(at, lookups[lookup]);
+                at = put(at, " from ");
+                at = put_host(at, s);
+                *at++ = ':';
+            }
+            x->lines[hit][lookup].len = (uint16_t)(at - text);
+            at = put_port(at, x->port);
+            x->lines[hit][lookup].whole = (uint16_t)(at - text);
+        }
+}
+
+static char *x_cache(const struct cache_outcome *o, const struct x_cache *x, char *at)
+{
+    size_t n = x->lines[o->hit][o->lookup].len;
+
+    if (n == 0)
+        return at;
+    if (o->port == x->port)
+        n = x->lines[o->hit][o->lookup].whole;
+    memcpy(at, x->lines[o->hit][o->lookup].text, n);
+    return o->port == x->port ? at + n : put_port(at + n, o->port);
 }
 
 static char *put_number(char *at, const char *name, int64_t n)
@@ -79,12 +106,10 @@ static char *cache_status(const struct cache_outcome *o, const struct settings *
     return put(at, "\r\n");
 }
 
-size_t cache_outcome_fields(const struct cache_outcome *o, const struct settings *s, char *out)
+size_t cache_outcome_fields(const struct cache_outcome *o, const struct settings *s, const struct x_cache *x, char *out)
 {
-    char *at = out;
+    char *at = x_cache(o, x, out);
 
-    if (s->x_cache)
-        at = x_cache(o, s, at);
     if (s->cache_status)
         at = cache_status(o, s, at);
     return (size_t)(at - out);

@@ -3,7 +3,7 @@
 #pragma once
 #include "conf/settings.h"
 
-enum cache_lookup { LOOKUP_NONE, LOOKUP_MISS, LOOKUP_HIT };
+enum cache_lookup { LOOKUP_NONE, LOOKUP_MISS, LOOKUP_HIT, LOOKUP_N };
 
 struct cache_outcome {
     bool hit;                 /* answered without asking anybody, or with somebody else's answer */
@@ -20,5 +20,16 @@ struct cache_outcome {
 
 /* With a visible_hostname of 255 bytes. */
 #define CACHE_OUTCOME_MAX 1280
-/* The fields that are switched on, each with its CRLF, into out (CACHE_OUTCOME_MAX). Returns their length. */
-size_t cache_outcome_fields(const struct cache_outcome *o, const struct settings *s, char *out);
+/* X-Cache and X-Cache-Lookup for [hit][lookup], whole for the first port and up to the port for others: made once, for they are
+ * part of every hit. len 0: x_cache is off. */
+struct x_cache {
+    struct {
+        uint16_t len, whole; /* up to the port; all of it */
+        char text[640];
+    } lines[2][LOOKUP_N];
+    uint16_t port;
+};
+void x_cache_prepare(struct x_cache *x, const struct settings *s);
+/* The fields that are switched on, each with its CRLF, into out (CACHE_OUTCOME_MAX). x: of the same settings. Returns their length. */
+size_t cache_outcome_fields(const struct cache_outcome *o, const struct settings *s, const struct x_cache *x,
+                            char *out);

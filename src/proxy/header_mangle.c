@@ -47,16 +47,9 @@ static bool is_multipart(struct span line)
 
 static bool is_protected(const struct mangling *m, enum token t, struct span line)
 {
+    if (header_is_framing(t))
+        return true;
     switch (t) {
-    case TOKEN_CONTENT_LENGTH:
-    case TOKEN_TRANSFER_ENCODING:
-    case TOKEN_CONNECTION:
-    case TOKEN_HOST:
-    case TOKEN_UPGRADE:
-    case TOKEN_CONTENT_RANGE:
-    case TOKEN_TRAILER:
-    case TOKEN_TE:
-    case TOKEN_EXPECT: return true;
     case TOKEN_CONTENT_TYPE: return m->is_reply && is_multipart(line);
     /* In a request it is for a parent, by login=: the client's stays here. */
     case TOKEN_PROXY_AUTHORIZATION:

@@ -206,6 +206,7 @@ static void use_settings(struct proxy_worker *pw, const int *fds)
                      acl_set_has_type(pw->settings->acls, "annotate_client");
     pw->tallying = pw->settings->client_ip_max_connections >= 0 || acl_set_has_type(pw->settings->acls, "maxconn");
     make_via(pw);
+    x_cache_prepare(&pw->x_cache, pw->settings);
     pw->resolver = make_resolver(pw);
     set_listeners(pw, fds);
 }

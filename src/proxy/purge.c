@@ -1,6 +1,5 @@
 #include "proxy/purge.h"
 
-#include "cache/purge.h"
 #include "proxy/own_reply.h"
 #include "proxy/transaction.h"
 
@@ -84,13 +83,11 @@ static bool matches(const struct object *o, void *ctx)
 static void next_part(struct worker_timer *t)
 {
     struct purge_run *p = CONTAINER_OF(t, struct purge_run, timer);
-    struct purge_query q;
 
-    (void)read_query(p->request, &q);
-    if (wants_soft(p->request))
-        p->count += store_soften_part(p->pw->store, p->part, matches, &q);
+    if (p->soft)
+        p->count += store_soften_part(p->pw->store, p->part, matches, &p->query);
     else
-        p->count += store_remove_part(p->pw->store, p->pw->worker->epoch, p->part, matches, &q);
+        p->count += store_remove_part(p->pw->store, p->pw->worker->epoch, p->part, matches, &p->query);
     if (++p->part < STORE_PARTS)
         worker_timer_set(p->pw->worker, &p->timer, 0, next_part);
     else
@@ -101,10 +98,11 @@ void purge_start(struct purge_run *p, struct proxy_worker *pw, const struct requ
                  void (*done)(struct purge_run *p))
 {
     p->pw = pw;
-    p->request = r;
     p->done = done;
+    p->soft = wants_soft(r);
+    (void)read_query(r, &p->query); /* serve_purge() has seen that it is one */
     /* What is being fetched now may be the old state, whatever its URL and tags turn out to be. */
-    if (!wants_soft(r))
+    if (!p->soft)
         store_refuse_fetches(pw->store);
     next_part(&p->timer);
 }

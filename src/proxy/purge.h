@@ -2,6 +2,7 @@
  * stale instead. Allowed like any request, and only where some `acl` line names the method: as in Squid, it is off by default.
  * The cache is all workers', so what is answered holds for all. One worker. */
 #pragma once
+#include "cache/purge.h"
 #include "proxy/serve.h"
 
 /* http_access has let r pass. tx: the transaction that waited for that, or NULL. */
@@ -13,7 +14,8 @@ struct purge_run {
     struct worker_timer timer;
     void (*done)(struct purge_run *p);
     struct proxy_worker *pw;
-    const struct request *request; /* outlives it */
+    struct purge_query query; /* its text is the request's, which outlives it */
+    bool soft;
     unsigned part;
     size_t count;
 };

@@ -45,8 +45,7 @@ size_t reply_tail(const struct proxy_worker *pw, const struct reply_tail *t, cha
         at += number_print(at, (uint64_t)t->age);
         at = put(at, SPAN("\r\n"));
     }
-    if (pw->settings->x_cache || pw->settings->cache_status)
-        at += cache_outcome_fields(&t->outcome, pw->settings, at);
+    at += cache_outcome_fields(&t->outcome, pw->settings, &pw->x_cache, at);
     at = put(at, span_of(pw->via_line, pw->via_line_len));
     if (t->close)
         at = put(at, SPAN("Connection: close\r\n\r\n"));

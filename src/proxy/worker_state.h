@@ -8,6 +8,7 @@
 #include "net/pool.h"
 #include "net/resolve.h"
 #include "proxy/access_log.h"
+#include "proxy/cache_outcome.h"
 #include "proxy/internal_service.h"
 #include "proxy/old_servers.h"
 #include "proxy/out.h"
@@ -44,6 +45,7 @@ struct proxy_worker {
     /* "Via: 1.1 host (loligo/0.1)\r\n" for responses; empty when via is off. */
     char via_line[320];
     size_t via_line_len;
+    struct x_cache x_cache;
     uint64_t sequence;              /* lines logged: account.c */
     struct reason_counts reasons;   /* account.c */
     struct old_servers old_servers; /* fetch_route.c */
