@@ -9,6 +9,7 @@
 #include "hdrs/parse.h"
 #include "load.h"
 #include "net/hosts.h"
+#include "proxy/error_text.h"
 #include "proxy/request.h"
 #include "proxy/request_access.h"
 
@@ -159,16 +160,7 @@ static void say_line(void *ctx, const struct access_line_seen *line)
 static void add_json(struct strbuf *out, struct span text)
 {
     sb_char(out, '"');
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.p[i];
-
-        if (c == '"' || c == '\\')
-            sb_printf(out, "\\%c", c);
-        else if (c < 0x20 || c >= 0x7f)
-            sb_printf(out, "\\u%04x", c);
-        else
-            sb_char(out, (char)c);
-    }
+    error_add_json(out, text);
     sb_char(out, '"');
 }
 

@@ -41,12 +41,6 @@ static size_t parse_limit(struct reading *r, const struct line *l, int64_t *max)
     return unit.p != NULL ? 2 : 1;
 }
 
-/* The array that the row names, and its length behind it (ARRAY_OF). */
-struct size_limits {
-    struct size_limit *p;
-    size_t n;
-};
-
 static void parse_size_limit(struct reading *r, const struct directive *d, const struct line *l)
 {
     struct size_limits *all = (void *)((char *)r->s + d->at);

@@ -10,13 +10,13 @@ struct settings *settings_ref(struct settings *s)
     return s;
 }
 
-static void free_size_limits(struct size_limit *limits, size_t n)
+static void free_size_limits(struct size_limits *l)
 {
-    for (size_t i = 0; i < n; i++) {
-        free(limits[i].where);
-        access_list_free(&limits[i].when);
+    for (size_t i = 0; i < l->n; i++) {
+        free(l->p[i].where);
+        access_list_free(&l->p[i].when);
     }
-    free(limits);
+    free(l->p);
 }
 
 static void free_lists(struct settings *s)
@@ -66,8 +66,8 @@ static void free_lists(struct settings *s)
     free(s->notes);
     header_rules_free(&s->request_headers, s->logformat_free);
     header_rules_free(&s->reply_headers, s->logformat_free);
-    free_size_limits(s->reply_limits, s->n_reply_limits);
-    free_size_limits(s->range_offset_limits, s->n_range_offset_limits);
+    free_size_limits(&s->reply_limits);
+    free_size_limits(&s->range_offset_limits);
     free(s->error_pages);
     free(s->deny_infos);
     free(s->stylesheet);

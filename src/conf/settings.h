@@ -70,6 +70,11 @@ struct size_limit {           /* reply_body_max_size, range_offset_limit: the fi
     struct access_list *when; /* NULL: always */
 };
 
+struct size_limits {
+    struct size_limit *p;
+    size_t n;
+};
+
 struct page_template;
 struct error_page_setting { /* a file of error_directory, or one that deny_info names */
     char *name;             /* "ERR_ACCESS_DENIED" */
@@ -121,8 +126,7 @@ struct settings {
     ARRAY_OF(struct logformat_setting, logformats);
     ARRAY_OF(struct cachemgr_setting, cachemgr);
     ARRAY_OF(struct upgrade_setting, upgrades);
-    ARRAY_OF(struct size_limit, reply_limits);
-    ARRAY_OF(struct size_limit, range_offset_limits);
+    struct size_limits reply_limits, range_offset_limits;
     ARRAY_OF(struct error_page_setting, error_pages);
     ARRAY_OF(struct deny_info, deny_infos);
     ARRAY_OF(struct note_setting, notes);

@@ -145,23 +145,6 @@ static void page_fill(struct page *p, const struct error_context *c, char *what,
     date_print(p->when, c->now);
 }
 
-/* Inside a JSON string. <, > and & too, so that the text stays harmless if somebody sniffs HTML in it. */
-static void add_json(struct strbuf *out, struct span s)
-{
-    for (size_t i = 0; i < s.len; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-
-        if (c == '"' || c == '\\') {
-            sb_char(out, '\\');
-            sb_char(out, (char)c);
-        } else if (c < ' ' || c >= 0x7f || c == '<' || c == '>' || c == '&') {
-            sb_printf(out, "\\u%04x", c >= 0x80 ? 0xfffdu : c);
-        } else {
-            sb_char(out, (char)c);
-        }
-    }
-}
-
 static void add_plain(struct strbuf *out, struct span s)
 {
     for (size_t i = 0; i < s.len; i++) {
@@ -218,7 +201,7 @@ static void add_json_member(struct strbuf *b, const char *name, struct span valu
     if (value.len == 0)
         return;
     sb_printf(b, ",\n  \"%s\": \"", name);
-    add_json(b, value);
+    error_add_json(b, value);
     sb_char(b, '"');
 }
 

@@ -69,3 +69,19 @@ void error_add_shown_url(struct strbuf *out, struct span url)
     if (cut)
         sb_str(out, "...");
 }
+
+void error_add_json(struct strbuf *out, struct span s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+
+        if (c == '"' || c == '\\') {
+            sb_char(out, '\\');
+            sb_char(out, (char)c);
+        } else if (c < ' ' || c >= 0x7f || c == '<' || c == '>' || c == '&') {
+            sb_printf(out, "\\u%04x", c >= 0x80 ? 0xfffdu : c);
+        } else {
+            sb_char(out, (char)c);
+        }
+    }
+}

@@ -6,8 +6,8 @@
 static const struct size_limit *limit_of(const struct settings *s, const struct request *r, const struct object *o,
                                          const struct log_entry *so_far)
 {
-    for (size_t i = 0; i < s->n_reply_limits; i++) {
-        const struct size_limit *l = &s->reply_limits[i];
+    for (size_t i = 0; i < s->reply_limits.n; i++) {
+        const struct size_limit *l = &s->reply_limits.p[i];
 
         if (l->when == NULL ||
             request_access_reply(l->when, r, o->status, object_head(o), so_far).answer == ACCESS_ALLOWED)

@@ -24,5 +24,5 @@ bool reply_rules_allow(const struct settings *s, const struct request *r, const 
 /* Nothing is configured that could say no. */
 static inline bool reply_rules_none(const struct settings *s)
 {
-    return s->n_reply_limits == 0 && access_always_allows(s->http_reply_access);
+    return s->reply_limits.n == 0 && access_always_allows(s->http_reply_access);
 }

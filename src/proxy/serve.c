@@ -292,10 +292,10 @@ static bool stored_denied(struct client_conn *c, const struct request *r, const 
 /* Only a part is asked for; range_offset_limit wants the whole fetched all the same. */
 static bool fetch_whole(const struct settings *s, const struct request *r)
 {
-    if (s->n_range_offset_limits == 0 || !range_is_only_condition(r->head))
+    if (s->range_offset_limits.n == 0 || !range_is_only_condition(r->head))
         return false;
-    for (size_t i = 0; i < s->n_range_offset_limits; i++) {
-        const struct size_limit *l = &s->range_offset_limits[i];
+    for (size_t i = 0; i < s->range_offset_limits.n; i++) {
+        const struct size_limit *l = &s->range_offset_limits.p[i];
 
         if (l->when == NULL || request_allowed(l->when, r))
             return l->max < 0 || range_first(r->head) < (uint64_t)l->max;
