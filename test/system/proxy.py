@@ -1,5 +1,6 @@
 """The daemon under test: a configuration in a directory of its own, start, access.log, manager pages, stop."""
 import contextlib
+import itertools
 import os
 import random
 import re
@@ -24,10 +25,17 @@ def is_sanitized():
         return b'__asan_init' in f.read()
 
 
+# Ports are handed out one after another from somewhere, so that none comes twice before all of them came once: who asked
+# for one may not listen there yet, and must not share it with who asks next.
+PORTS = range(20000, 32000)  # below those that outgoing connections are given, so that none of them takes one meanwhile
+next_port = itertools.cycle(PORTS)
+for _ in range(random.randrange(len(PORTS))):
+    next(next_port)
+
+
 def free_port(kind=socket.SOCK_STREAM, host='127.0.0.1'):
-    """Below the range that outgoing connections are given theirs from, so that none of them takes it meanwhile."""
-    for _ in range(200):
-        port = random.randrange(20000, 32000)
+    """One that nobody else was given, and nobody listens on."""
+    for port in itertools.islice(next_port, 200):
         with socket.socket(socket.AF_INET, kind) as s:
             try:
                 s.bind((host, port))
