@@ -39,6 +39,7 @@ enum object_flag {
     OBJECT_DEAD = 1 << 4,            /* left the store */
     OBJECT_SOFT_PURGED = 1 << 6,     /* stale from now on, whatever its lifetime says */
     OBJECT_NO_CACHE_FIELDS = 1 << 5, /* no-cache="names": these fields are dropped from the stored head */
+    OBJECT_PART = 1 << 7,            /* struct object_part lies behind the head and its pieces */
 };
 
 struct object_piece {
@@ -75,6 +76,11 @@ struct object {
     char head[];
 };
 
+/* Only some of its representation is here (caching-rules R7): the body begins at byte `first` of `whole`. */
+struct object_part {
+    uint64_t first, whole;
+};
+
 static inline struct span object_piece(const struct object *o, struct object_piece p)
 {
     return span_of(o->head + p.at, p.len);
@@ -98,6 +104,21 @@ static inline struct span object_fields(const struct object *o)
 static inline uint64_t object_length(const struct object *o)
 {
     return o->body ? o->body->length : 0;
+}
+
+static inline bool object_is_part(const struct object *o)
+{
+    return atomic_load_explicit(&((struct object *)(uintptr_t)o)->flags, memory_order_relaxed) & OBJECT_PART;
+}
+
+/* Of anything else: all of it. */
+static inline struct object_part object_part(const struct object *o)
+{
+    struct object_part p = { 0, object_length(o) };
+
+    if (object_is_part(o))
+        memcpy(&p, o->head + o->vary.at + o->vary.len, sizeof p);
+    return p;
 }
 
 /* Stale from now on, whatever its lifetime says. Any thread. */

@@ -6,6 +6,11 @@
 /* Last-Modified is a strong validator when the response was made well after it (RFC 9110 section 8.8.2.2). Seconds. */
 #define STRONG_AFTER 60
 
+bool last_modified_is_strong(const struct object *o)
+{
+    return o->last_modified != INT64_MIN && o->times.date_value >= saturating_add(o->last_modified, STRONG_AFTER);
+}
+
 /* Is it still the representation that the client has a part of? */
 static bool if_range_holds(const struct head *request, const struct object *o)
 {
@@ -20,8 +25,7 @@ static bool if_range_holds(const struct head *request, const struct object *o)
     value = field_value(request, f);
     if (etag_strong_match(value, object_piece(o, o->etag)))
         return true;
-    return o->last_modified != INT64_MIN && o->times.date_value >= saturating_add(o->last_modified, STRONG_AFTER) &&
-           date_parse(value, o->times.response_time, &date) && date == o->last_modified;
+    return last_modified_is_strong(o) && date_parse(value, o->times.response_time, &date) && date == o->last_modified;
 }
 
 static const struct head_field *only_range(const struct head *request)
@@ -37,7 +41,7 @@ enum range_result range_of(const struct head *request, const struct object *o, u
     const struct head_field *f = only_range(request);
 
     *n = 0;
-    if (f == NULL || o->status != 200 || !if_range_holds(request, o))
+    if (f == NULL || (o->status != 200 && !object_is_part(o)) || !if_range_holds(request, o))
         return RANGE_IGNORE;
     return range_parse(field_value(request, f), length, out, max, n);
 }

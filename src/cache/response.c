@@ -107,6 +107,8 @@ static uint8_t flags_of(const struct object_recipe *r, bool vary_star)
         flags |= OBJECT_NO_CACHE_FIELDS;
     if (vary_star)
         flags |= OBJECT_VARY_STAR;
+    if (r->part.whole != 0)
+        flags |= OBJECT_PART;
     if (r->negative)
         flags |= OBJECT_NEGATIVE;
     return (uint8_t)flags;
@@ -137,6 +139,13 @@ static void set_times(struct object *o, const struct object_recipe *r)
     o->max_stale = r->rule != NULL ? narrow_seconds(r->rule->max_stale) : -1;
 }
 
+/* Made anew for every answer. */
+static void drop_content_range(struct selection *s, const struct head *h)
+{
+    for (const struct head_field *f = head_find(h, TOKEN_CONTENT_RANGE); f != NULL; f = head_next(h, f))
+        s->keep[f - h->fields] = false;
+}
+
 struct object *object_from_response(const struct object_recipe *r)
 {
     const struct head *h = r->response;
@@ -145,13 +154,16 @@ struct object *object_from_response(const struct object_recipe *r)
     char names[VARY_NAMES_MAX];
     bool star;
     struct span vary = span_of(names, vary_names(h, names, sizeof names, &star));
+    struct span part = span_of((const char *)&r->part, r->part.whole != 0 ? sizeof r->part : 0);
     struct head_writer measure = { NULL, 0 }, w;
     struct head_pieces pieces;
     struct object *o;
 
     select_fields(&selection, h, r->response_cc, response_time);
+    if (r->part.whole != 0)
+        drop_content_range(&selection, h);
     put_head(&measure, h, &selection, response_time);
-    o = object_new(r->arena, measure.len + r->url.len + vary.len);
+    o = object_new(r->arena, measure.len + r->url.len + vary.len + part.len);
     if (o == NULL)
         return NULL;
     w = (struct head_writer){ o->head, 0 };
@@ -160,6 +172,7 @@ struct object *object_from_response(const struct object_recipe *r)
     o->head_len = (uint32_t)w.len;
     o->url = put(&w, r->url);
     o->vary = put(&w, vary);
+    put(&w, part);
     o->etag = pieces.etag;
     o->content_type = pieces.content_type;
     /* One that is no date is as good as none: nobody is asked with it (caching-rules D8). */
@@ -225,11 +238,12 @@ static bool replaces(const struct head *update, const struct selection *s, const
     return false;
 }
 
-/* A whole head: the stored fields without those the 304 brings, then the 304's. Date always goes: a 304 without one is
+/* A whole head: the stored fields without those the update brings, then the update's. Date always goes: an update without one is
  * dated by its arrival. */
-static void unite(struct strbuf *out, const struct head *stored, const struct head *update, const struct selection *s)
+static void unite(struct strbuf *out, struct span status_line, const struct head *stored, const struct head *update,
+                  const struct selection *s)
 {
-    sb_add(out, stored->base, (size_t)(stored->reason.at + stored->reason.len));
+    sb_span(out, status_line);
     sb_add(out, "\r\n", 2);
     for (size_t i = 0; i < stored->n_fields; i++) {
         const struct head_field *f = &stored->fields[i];
@@ -243,18 +257,20 @@ static void unite(struct strbuf *out, const struct head *stored, const struct he
     sb_add(out, "\r\n", 2);
 }
 
-/* What of a 304 gets into the stored head. */
-static void select_updates(struct selection *s, const struct object_recipe *r)
+/* What of a 304, or of a part's head, gets into the stored head. */
+static void select_updates(struct selection *s, const struct object *stored, const struct object_recipe *r)
 {
     select_fields(s, r->response, r->response_cc, r->times.response_time);
     for (size_t i = 0; i < r->response->n_fields; i++)
         if (token_policy(r->response->fields[i].token) & TOKEN_NOT_FROM_304)
             s->keep[i] = false;
+    if (object_is_part(stored))
+        drop_content_range(s, r->response);
 }
 
 /* text becomes the united head, *united its parse. */
-static bool unite_heads(const struct object *stored, const struct object_recipe *r, struct strbuf *text,
-                        struct head *united)
+static bool unite_heads(const struct object *stored, struct span status_line, const struct object_recipe *r,
+                        struct strbuf *text, struct head *united)
 {
     struct head *stored_head = united; /* parsed first, no longer needed once united is: 6 KB saved */
     struct strbuf stored_text = { 0 };
@@ -263,15 +279,24 @@ static bool unite_heads(const struct object *stored, const struct object_recipe 
 
     sb_span(&stored_text, object_head(stored));
     sb_add(&stored_text, "\r\n", 2);
-    select_updates(&s, r);
+    select_updates(&s, stored, r);
     ok = parse_text(stored_head, &stored_text);
     if (ok)
-        unite(text, stored_head, r->response, &s);
+        unite(text, status_line, stored_head, r->response, &s);
     sb_free(&stored_text);
     return ok && parse_text(united, text);
 }
 
-struct object *object_from_304(struct object *stored, const struct object_recipe *r)
+static struct span status_line_of(const struct object *o)
+{
+    struct span head = object_head(o);
+    const char *end = memchr(head.p, '\r', head.len);
+
+    return span_of(head.p, end ? (size_t)(end - head.p) : head.len);
+}
+
+/* stored's fields and r->response's, with that status line, without a body. */
+static struct object *object_united(const struct object *stored, struct span status_line, const struct object_recipe *r)
 {
     struct object_recipe united_recipe = *r;
     struct strbuf text = { 0 };
@@ -280,7 +305,7 @@ struct object *object_from_304(struct object *stored, const struct object_recipe
     enum lifetime_source source;
     struct object *o = NULL;
 
-    if (unite_heads(stored, r, &text, &united)) {
+    if (unite_heads(stored, status_line, r, &text, &united)) {
         cc = cache_control_of_response(&united, r->targets);
         united_recipe.response = &united;
         united_recipe.response_cc = &cc;
@@ -290,11 +315,27 @@ struct object *object_from_304(struct object *stored, const struct object_recipe
         united_recipe.lifetime = freshness_lifetime(&united, &cc, &r->times, r->rule, &source);
         o = object_from_response(&united_recipe);
     }
-    if (o != NULL) {
-        o->body = stored->body != NULL ? body_ref(stored->body) : NULL;
-        if (!r->another_variant && span_eq(object_piece(o, o->vary), object_piece(stored, stored->vary)))
-            o->vary_print = stored->vary_print; /* r->request selected it */
-    }
+    if (o != NULL && !r->another_variant && span_eq(object_piece(o, o->vary), object_piece(stored, stored->vary)))
+        o->vary_print = stored->vary_print; /* r->request selected it */
     sb_free(&text);
     return o;
+}
+
+struct object *object_from_304(struct object *stored, const struct object_recipe *r)
+{
+    struct object *o = object_united(stored, status_line_of(stored), r);
+
+    if (o != NULL)
+        o->body = stored->body != NULL ? body_ref(stored->body) : NULL;
+    return o;
+}
+
+struct object *object_from_parts(const struct object *begins, uint64_t last, const struct object_recipe *r)
+{
+    struct object_recipe recipe = *r;
+    struct object_part part = object_part(begins);
+    bool whole = part.first == 0 && last == part.whole - 1;
+
+    recipe.part = whole ? (struct object_part){ 0, 0 } : part;
+    return object_united(begins, whole ? SPAN("HTTP/1.1 200 OK") : status_line_of(begins), &recipe);
 }

@@ -121,7 +121,7 @@ static enum store_reason status_reason(const struct store_query *q, enum lifetim
 {
     int status = q->response->status;
 
-    if (status == 206)
+    if (status == 206 && !q->is_part)
         return STORE_NO_PARTIAL;
     if (status < 200 || status > 599 || status == 304)
         return STORE_NO_STATUS;

@@ -10,7 +10,7 @@ enum store_reason {
     STORE_NO_NO_STORE,
     STORE_NO_PRIVATE,
     STORE_NO_AUTHORIZATION, /* section 3.5 */
-    STORE_NO_PARTIAL,       /* 206 */
+    STORE_NO_PARTIAL,       /* a 206 that can't be kept */
     STORE_NO_STATUS,        /* nothing explicit, and no heuristic for this status */
     STORE_NO_FRESHNESS,     /* neither a lifetime nor a validator */
     STORE_NO_TOO_LARGE,
@@ -30,6 +30,7 @@ struct store_query {
     const struct response_times *times;
     const struct refresh_rule *rule;
     bool request_has_body;
+    bool is_part;           /* a 206 that part_of_response() understands */
     bool names_target;      /* its Content-Location is the URI that was asked for */
     bool refuse_set_cookie; /* the configuration's word */
     int64_t negative_ttl;   /* seconds, 0: off */

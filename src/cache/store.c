@@ -169,6 +169,15 @@ struct object *store_lookup(struct store *s, struct hash128 key, const struct he
     return o;
 }
 
+struct object *store_lookup_part(struct store *s, struct hash128 key, const struct head *request)
+{
+    struct object *o = variant_select_part(index_find(&shard_of(s, key)->index, key), request);
+
+    if (o != NULL)
+        evictor_hit(s->clock, o);
+    return o;
+}
+
 size_t store_variants(struct store *s, struct hash128 key, struct object **out)
 {
     return variants_with_tags(index_find(&shard_of(s, key)->index, key), out);
@@ -408,10 +417,12 @@ uint64_t store_now(const struct store *s)
 
 /* Coming. */
 
-/* Does o, newer, make old useless? One without Vary answers every request; and one with Vary shows that the old answer
+/* Does o, newer, make old useless? A part never does that to a whole. One without Vary answers every request; and one with Vary shows that the old answer
  * without was a mistake to give to everybody. */
 static bool supersedes(const struct object *o, const struct object *old)
 {
+    if (object_is_part(o) && !object_is_part(old))
+        return false;
     return o->vary.len == 0 || old->vary.len == 0 ||
            (hash128_eq(o->vary_print, old->vary_print) && variant_names_equal(o, old));
 }

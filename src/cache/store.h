@@ -31,10 +31,13 @@ void store_free(struct store **holder);
 bool store_set_limits(struct store *s, const struct store_limits *limits);
 struct arena *store_arena(struct store *s);
 
-/* The stored response for key that this request selects (Vary), or NULL. It may be used until the epoch is left.
+/* The stored response for key, a whole one, that this request selects (Vary), or NULL. It may be used until the epoch is left.
  * *any says whether the key has entries at all (a variant miss is not a miss). Counts as a use of it for the
  * evictor. */
 struct object *store_lookup(struct store *s, struct hash128 key, const struct head *request, bool *any);
+
+/* A stored part (cache/partial.h) that this request selects, or NULL. Likewise. */
+struct object *store_lookup_part(struct store *s, struct hash128 key, const struct head *request);
 
 /* The stored responses of the key that can be asked about by ETag, as variants_with_tags() (cache/variants.h). */
 size_t store_variants(struct store *s, struct hash128 key, struct object **out);

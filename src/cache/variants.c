@@ -11,12 +11,14 @@ bool variant_names_equal(const struct object *a, const struct object *b)
     return span_eq(object_piece(a, a->vary), object_piece(b, b->vary));
 }
 
-struct object *variant_select(struct object *o, const struct head *request)
+static inline struct object *select_kind(struct object *o, const struct head *request, bool part)
 {
     const struct object *last = NULL; /* whose names print was made for */
     struct hash128 print = { 0, 0 };
 
     for (; o != NULL; o = variant_older(o)) {
+        if (object_is_part(o) != part)
+            continue;
         if (o->vary.len == 0)
             return o;
         if (last == NULL || !variant_names_equal(last, o))
@@ -26,6 +28,16 @@ struct object *variant_select(struct object *o, const struct head *request)
             return o;
     }
     return NULL;
+}
+
+struct object *variant_select(struct object *newest, const struct head *request)
+{
+    return select_kind(newest, request, false);
+}
+
+struct object *variant_select_part(struct object *newest, const struct head *request)
+{
+    return select_kind(newest, request, true);
 }
 
 /* A malformed one would spoil the list it stands in. */

@@ -15,6 +15,8 @@ bool variant_names_equal(const struct object *a, const struct object *b);
 
 /* From the newest on: the first whose Vary the request meets; NULL: none. */
 struct object *variant_select(struct object *newest, const struct head *request);
+/* The same among the parts (object_is_part()), which the other passes over. */
+struct object *variant_select_part(struct object *newest, const struct head *request);
 
 /* How many tags one request asks with: the newest ones. Origins bound the length of a line, and most resources have fewer
  * representations. */

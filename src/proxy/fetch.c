@@ -32,6 +32,7 @@ void fetch_drop_connection(struct fetch *f)
     f->in = NULL;
     f->in_len = f->in_capacity = 0;
     f->progress = (struct parse_progress){ 0 };
+    sb_free(&f->held);
     f->readable = f->ended = false;
     f->received = 0;
     f->interim = 0;
@@ -48,6 +49,7 @@ bool fetch_end(struct fetch *f)
     fetch_drop_variants(f);
     if (f->stale != NULL)
         object_unref(&f->stale);
+    fetch_drop_part(f);
     free(f->pool_name);
     request_unref(&f->request);
     settings_unref(&f->settings);
@@ -72,7 +74,7 @@ void fetch_kill(struct fetch *f)
 static bool worth_finishing(const struct fetch *f)
 {
     const struct settings *s = f->settings;
-    uint64_t have = fill_received(f->fill), total = f->framing.length;
+    uint64_t have = fill_received(f->fill), missing = f->left + f->prefix.left;
 
     if (f->state != FETCH_BODY || !fill_kept(f->fill))
         return false;
@@ -80,11 +82,11 @@ static bool worth_finishing(const struct fetch *f)
         return true;
     if (f->framing.kind != FRAMING_LENGTH)
         return false;
-    if (total - have <= (uint64_t)s->quick_abort_min)
+    if (missing <= (uint64_t)s->quick_abort_min)
         return true;
-    if (s->quick_abort_max >= 0 && total - have > (uint64_t)s->quick_abort_max)
+    if (s->quick_abort_max >= 0 && missing > (uint64_t)s->quick_abort_max)
         return false;
-    return have * 100 >= total * (uint64_t)s->quick_abort_pct;
+    return have * 100 >= (have + missing) * (uint64_t)s->quick_abort_pct;
 }
 
 void fetch_owner_gone(struct fetch *f, bool complete)
@@ -111,6 +113,8 @@ struct fetch *fetch_start(const struct fetch_plan *plan)
     f->request = request_ref(plan->request);
     f->fill = plan->fill;
     f->stale = plan->stale ? object_ref(plan->stale) : NULL;
+    f->begins = plan->begins ? object_ref(plan->begins) : NULL;
+    f->last = plan->last;
     f->cacheable = plan->cacheable;
     f->upgrade = plan->upgrade;
     f->whole = plan->whole;

@@ -23,6 +23,10 @@ struct fetch {
     struct object *stale;
     struct object *variants[VARIANT_TAGS_MAX]; /* whose tags it asks with; references */
     size_t n_variants;
+    struct object *begins;     /* the part it asks to be continued; a reference; NULL: none, or no longer */
+    uint64_t last;             /* up to there */
+    struct body_cursor prefix; /* of that part's body: goes into the fill before what comes */
+    struct strbuf held;        /* what came meanwhile, with the head */
     struct transaction *owner; /* NULL: it left */
     struct log_entry no_log;   /* written to when it left */
     bool cacheable;
@@ -100,5 +104,10 @@ void fetch_learn_from_head(struct fetch *f, const struct head *h);
 bool fetch_select_variant(struct fetch *f, const struct head *h);
 /* Forgets them, and the one that was meant. */
 void fetch_drop_variants(struct fetch *f);
+/* 206 to the question for the rest of f->begins: the fill becomes what both make together. False: it isn't that rest, or not to
+ * be kept: then ask again as the client did. */
+bool fetch_continue_part(struct fetch *f, const struct head *h);
+/* There is no part to be continued, or it didn't work out. */
+void fetch_drop_part(struct fetch *f);
 /* The verdict on a final response that isn't a matching 304: what the fill becomes. */
 void fetch_set_head(struct fetch *f, const struct head *h);

@@ -33,6 +33,18 @@ static bool response_complete(struct fetch *f, bool surplus)
     return fetch_end(f);
 }
 
+/* As the client did, on a connection of its own: the answer, and with it our caller's bytes, then can't come before we have
+ * returned. */
+static bool ask_plainly(struct fetch *f)
+{
+    f->validating = false;
+    fetch_drop_variants(f);
+    fetch_drop_part(f);
+    f->retried = true;
+    fetch_drop_connection(f);
+    return fetch_open_route(f);
+}
+
 /* A final head, all of it parsed. `rest` is what came behind it. */
 static bool final_head(struct fetch *f, const struct head *h, struct span rest)
 {
@@ -45,13 +57,15 @@ static bool final_head(struct fetch *f, const struct head *h, struct span rest)
     if ((f->validating || f->n_variants > 0) && h->status == 304) {
         if ((f->validating || fetch_select_variant(f, h)) && fetch_revalidate(f, h))
             return response_complete(f, rest.len > 0);
-        /* Its validators don't name what we hold: fetch the whole (W6), on a connection of its own: the answer, and
-         * with it our caller's bytes, then can't come before we have returned. */
-        f->validating = false;
-        fetch_drop_variants(f);
-        f->retried = true;
-        fetch_drop_connection(f);
-        return fetch_open_route(f);
+        return ask_plainly(f); /* its validators don't name what we hold (W6) */
+    }
+    if (f->begins != NULL) {
+        f->left = f->framing.length;
+        if (h->status == 206 && fetch_continue_part(f, h))
+            return true;
+        if (h->status == 206 || h->status == 416 || h->status == 304)
+            return ask_plainly(f);
+        fetch_drop_part(f);
     }
     if (h->status >= 500 && stale_will_do(f->stale, &f->request->cc, f->settings, worker_mono(f->pw->worker)))
         return fetch_fail(f, ERR_READ_ERROR, 0); /* readers take the stale one */
@@ -202,8 +216,12 @@ static bool head_bytes(struct fetch *f, const char *p, size_t n)
         f->in = NULL;
         f->in_len = f->in_capacity = 0;
         alive = final_head(f, h, rest);
-        if (alive && f->state == FETCH_BODY)
-            alive = take_body_bytes(f, rest);
+        if (alive && f->state == FETCH_BODY) {
+            if (f->prefix.left > 0)
+                sb_span(&f->held, rest);
+            else
+                alive = take_body_bytes(f, rest);
+        }
         free(mine);
         return alive;
     }
@@ -275,12 +293,35 @@ static bool waits_for_room(struct fetch *f)
     return true;
 }
 
+/* Of the part that is continued, in front of what comes. Returns how many bytes, at most `want`. */
+static size_t append_stored(struct fetch *f, size_t want)
+{
+    struct iovec v;
+    size_t n = body_peek(&f->prefix, &v, 1) > 0 ? v.iov_len : 0;
+
+    n = n < want ? n : want;
+    fill_append(f->fill, f->pw->worker->epoch, v.iov_base, n);
+    body_advance(&f->prefix, n);
+    return n;
+}
+
+static bool take_held_bytes(struct fetch *f)
+{
+    struct strbuf held = f->held;
+    bool alive;
+
+    f->held = (struct strbuf){ 0 };
+    alive = take_body_bytes(f, sb_view(&held));
+    sb_free(&held);
+    return alive;
+}
+
 bool fetch_pump_in(struct fetch *f)
 {
     char *scratch = f->pw->worker->scratch;
     uint64_t taken = 0;
 
-    while (f->readable) {
+    while (f->readable || f->prefix.left > 0 || f->held.len > 0) {
         size_t want;
         ssize_t n;
 
@@ -293,6 +334,15 @@ bool fetch_pump_in(struct fetch *f)
         want = helping(f);
         if (want == 0)
             return true;
+        if (f->prefix.left > 0) {
+            taken += append_stored(f, want);
+            continue;
+        }
+        if (f->held.len > 0) {
+            if (!take_held_bytes(f))
+                return false;
+            continue;
+        }
         n = stream_recv(&f->stream, scratch, want);
         if (n == STREAM_AGAIN) {
             f->readable = false;

@@ -75,6 +75,8 @@ static bool send_request(struct fetch *f, int fd)
         .unconditional = f->background,
         .variants = f->variants,
         .n_variants = f->n_variants,
+        .begins = f->begins,
+        .last = f->last,
     };
     struct log_entry *e = fetch_log(f);
 
@@ -88,7 +90,7 @@ static bool send_request(struct fetch *f, int fd)
     if (!header_rules_none(&f->settings->request_headers))
         header_mangle(&f->settings->request_headers, f->request, e, false,
                       (o.originserver && o.login != NULL ? OWN_LOGIN : 0) |
-                          (f->validating || f->n_variants > 0 ? OWN_CONDITIONS : 0),
+                          (f->validating || f->n_variants > 0 || f->begins != NULL ? OWN_CONDITIONS : 0),
                       &f->out, 0);
     count(counters_of(f->pw), SERVER_HTTP_REQUESTS, 1);
     stream_open(&f->stream, f->pw->worker, fd, server_ready);

@@ -2,6 +2,8 @@
 
 #include "base/clock.h"
 #include "cache/invalidate.h"
+#include "cache/partial.h"
+#include "cache/range.h"
 #include "cache/response.h"
 #include "cache/storable.h"
 #include "cache/validate.h"
@@ -66,10 +68,19 @@ static void describe(struct fetch *f, const struct head *h, struct cache_control
     };
 }
 
+/* Bytes that a response which isn't kept may be ahead of its slowest reader. */
+static size_t window_of(const struct settings *s)
+{
+    return s->read_ahead_gap > 0 ? (size_t)s->read_ahead_gap : 65536;
+}
+
+/* stored: a 304 updates it; else f->begins, if there is one, is continued; else it is made of the response alone. */
 static bool no_room_then_make(struct fetch *f, struct object_recipe *recipe, struct object **o, struct object *stored)
 {
     for (int tries = 0; tries < 2; tries++) {
-        *o = stored ? object_from_304(stored, recipe) : object_from_response(recipe);
+        *o = stored      ? object_from_304(stored, recipe)
+             : f->begins ? object_from_parts(f->begins, f->last, recipe)
+                         : object_from_response(recipe);
         if (*o != NULL)
             return true;
         (void)store_make_room(f->pw->store, f->pw->worker->epoch, 65536);
@@ -104,6 +115,13 @@ static void pass_own_fields(struct fetch *f, const struct object_recipe *recipe)
         response_own_fields(recipe, transaction_own_fields(f->owner));
 }
 
+/* What the origin now wants kept by nobody, or for one alone, isn't shown to those who wait with us (S15, W18). */
+static bool may_keep_update(const struct fetch *f, const struct head *h, const struct cache_control *cc)
+{
+    return !(cc->flags & (CC_NO_STORE | CC_PRIVATE)) &&
+           (f->settings->store_set_cookie || head_find(h, TOKEN_SET_COOKIE) == NULL);
+}
+
 bool fetch_revalidate(struct fetch *f, const struct head *h)
 {
     struct object_recipe recipe;
@@ -113,10 +131,7 @@ bool fetch_revalidate(struct fetch *f, const struct head *h)
     if (!may_update(f->stale, h))
         return false;
     describe(f, h, &cc, &recipe);
-    /* What the origin now wants kept by nobody, or for one alone, isn't shown to those who wait with us (S15, W18). */
-    if (cc.flags & (CC_NO_STORE | CC_PRIVATE))
-        return false;
-    if (!f->settings->store_set_cookie && head_find(h, TOKEN_SET_COOKIE) != NULL)
+    if (!may_keep_update(f, h, &cc))
         return false;
     pass_own_fields(f, &recipe);
     if (f->request->cc.flags & CC_NO_STORE) {
@@ -167,6 +182,55 @@ static bool may_store(struct fetch *f)
     return !(peer != NULL && peer->proxy_only) && request_allowed(f->settings->store_miss, f->request);
 }
 
+void fetch_drop_part(struct fetch *f)
+{
+    f->prefix.left = 0;
+    if (f->begins != NULL)
+        object_unref(&f->begins);
+}
+
+bool fetch_continue_part(struct fetch *f, const struct head *h)
+{
+    uint64_t length = f->framing.kind == FRAMING_LENGTH ? f->framing.length : 0, stored = object_length(f->begins);
+    struct fill_head head = { .length = stored + length, .window = window_of(f->settings) };
+    struct object_recipe recipe;
+    struct cache_control cc;
+
+    if (!part_continues(f->begins, f->last, h, length))
+        return false;
+    describe(f, h, &cc, &recipe);
+    if (!may_keep_update(f, h, &cc))
+        return false;
+    head.keep = f->cacheable && may_store(f) && !(f->request->cc.flags & CC_NO_STORE);
+    if (!head.keep || !no_room_then_make(f, &recipe, &head.object, NULL)) {
+        head.keep = false;
+        recipe.arena = NULL;
+        head.object = object_from_parts(f->begins, f->last, &recipe);
+        if (head.object == NULL)
+            return false;
+    }
+    head.shareable = head.keep && !object_is_part(head.object);
+    pass_own_fields(f, &recipe);
+    if (f->owner != NULL)
+        transaction_part_continues(f->owner);
+    f->prefix = body_cursor(f->begins->body, 0, stored);
+    (void)fill_set_head(f->fill, f->pw->worker->epoch, &head);
+    f->state = FETCH_BODY;
+    return true;
+}
+
+/* One part, as it was asked for, can be kept: *recipe says which it is. */
+static bool is_part_asked_for(const struct fetch *f, const struct head *h, struct object_recipe *recipe)
+{
+    struct byte_range part;
+
+    if (f->whole || f->framing.kind != FRAMING_LENGTH || !range_is_only_condition(f->request->head) ||
+        !part_of_response(h, f->framing.length, &part, &recipe->part.whole))
+        return false;
+    recipe->part.first = part.first;
+    return true;
+}
+
 void fetch_set_head(struct fetch *f, const struct head *h)
 {
     const struct settings *s = f->settings;
@@ -189,11 +253,12 @@ void fetch_set_head(struct fetch *f, const struct head *h)
         .length = f->framing.kind == FRAMING_LENGTH ? f->framing.length
                   : f->framing.kind == FRAMING_NONE ? 0
                                                     : UINT64_MAX,
-        .window = s->read_ahead_gap > 0 ? (size_t)s->read_ahead_gap : 65536,
+        .window = window_of(s),
     };
 
     describe(f, h, &cc, &recipe);
     q.rule = recipe.rule;
+    q.is_part = is_part_asked_for(f, h, &recipe);
     if (f->cacheable && may_store(f))
         reason = storable(&q, &recipe.lifetime, &source);
     if (reason == STORE_YES && recipe.lifetime < s->minimum_expiry_time / US_PER_S &&
@@ -216,6 +281,7 @@ void fetch_set_head(struct fetch *f, const struct head *h)
     }
     if (!head.keep) {
         recipe.arena = NULL;
+        recipe.part.whole = 0;
         head.object = object_from_response(&recipe);
         /* One that is still fresh (the client wanted it checked) stays what it is for others (S9). */
         if (f->stale != NULL && f->request->method == METHOD_GET && h->status < 500 &&

@@ -5,6 +5,7 @@
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include "base/mem.h"
+#include "cache/partial.h"
 #include "hdrs/field_number.h"
 #include "hdrs/named_fields.h"
 #include "proxy/upgrade.h"
@@ -49,7 +50,7 @@ static bool passes(const struct settings *s, const struct forward_options *o, co
         return false;
     if ((o->validate != NULL || o->unconditional) && is_condition(t))
         return false;
-    if (o->whole && (t == TOKEN_RANGE || t == TOKEN_IF_RANGE))
+    if ((o->whole || o->begins != NULL) && (t == TOKEN_RANGE || t == TOKEN_IF_RANGE))
         return false;
     /* Not two of them. */
     return !(t == TOKEN_AUTHORIZATION && o->originserver && has_login(o));
@@ -164,6 +165,22 @@ static void ask_with_tags(struct strbuf *out, const struct forward_options *o)
         sb_str(out, "\r\n");
 }
 
+/* RFC 9110 sections 13.1.5 and 14.2: the rest, if it is still of the same representation. */
+static void ask_for_rest(struct strbuf *out, const struct forward_options *o)
+{
+    const struct object *p = o->begins;
+    struct object_part part;
+
+    if (p == NULL)
+        return;
+    part = object_part(p);
+    sb_printf(out, "Range: bytes=%llu-", (unsigned long long)(part.first + object_length(p)));
+    if (o->last < part.whole - 1)
+        sb_printf(out, "%llu", (unsigned long long)o->last);
+    sb_str(out, "\r\n");
+    add_field(out, SPAN("If-Range"), part_validator(p));
+}
+
 void forward_head(struct strbuf *out, const struct request *r, const struct settings *s,
                   const struct forward_options *o)
 {
@@ -188,6 +205,7 @@ void forward_head(struct strbuf *out, const struct request *r, const struct sett
             add_field(out, SPAN("If-Modified-Since"), object_piece(o->validate, o->validate->last_modified_text));
     }
     ask_with_tags(out, o);
+    ask_for_rest(out, o);
     expect(out, r);
     max_forwards(out, r);
     if (s->via)

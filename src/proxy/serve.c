@@ -2,6 +2,7 @@
 
 #include "config.h"
 
+#include "cache/partial.h"
 #include "cache/range.h"
 #include "cache/validate.h"
 #include "hdrs/field_date.h"
@@ -109,13 +110,13 @@ static enum condition conditions_of(const struct client_conn *c, const struct re
     enum condition condition;
 
     ranges->result = RANGE_IGNORE;
-    if (o->status != 200 || !request_is_conditional(r->head))
+    if ((o->status != 200 && !object_is_part(o)) || !request_is_conditional(r->head))
         return CONDITION_SEND;
     condition = client_condition(r->head, o, worker_wall(c->pw->worker) / 1000000);
     if (condition != CONDITION_SEND || o->body == NULL)
         return condition;
     ranges->result =
-        range_of(r->head, o, object_length(o), ranges->parts, (size_t)c->pw->settings->range_parts_max, &ranges->n);
+        range_of(r->head, o, object_part(o).whole, ranges->parts, (size_t)c->pw->settings->range_parts_max, &ranges->n);
     if (ranges->result == RANGE_SEVERAL && ranges_bytes(ranges) > BATCH_BODY_MAX)
         ranges->result = RANGE_IGNORE; /* it would all be copied; the whole isn't */
     return condition;
@@ -164,13 +165,14 @@ void serve_object(struct client_conn *c, const struct request *r, struct transac
         if (part != NULL) {
             tail.has_range = true;
             tail.range = *part;
-            tail.whole = object_length(o);
+            tail.whole = object_part(o).whole;
         }
         n = reply_tail(pw, &tail, out_head_room(&pw->out));
         hit_log(&e, r, o, tag, part ? 206 : o->status,
                 (part ? reply_partial_line.len + object_fields(o).len : o->head_len) + n, body, reason);
         account(pw, &e, r);
-        out_add_object(&pw->out, o, part ? reply_partial_line : SPAN_NONE, n, part ? part->first : 0, body);
+        out_add_object(&pw->out, o, part ? reply_partial_line : SPAN_NONE, n,
+                       part ? part->first - object_part(o).first : 0, body);
     }
     if (tx != NULL) {
         /* The batch holds o only until it is flushed; here nobody else will. */
@@ -333,6 +335,37 @@ static void serve_stored(struct client_conn *c, const struct request *r, struct 
     serve_object(c, r, tx, o, tag, reason);
 }
 
+/* No whole response was selected. True: a part was, and it has all that is wanted. Else it may begin what is fetched. */
+static bool serve_part(struct client_conn *c, const struct request *r, struct transaction *tx, struct miss *m)
+{
+    struct object *p = store_lookup_part(c->pw->store, r->key, r->head);
+    enum part_use use = p != NULL ? part_use_of(r->head, p, &m->wanted) : PART_USELESS;
+    enum reuse reuse;
+    const char *why;
+
+    if (p == NULL)
+        return false;
+    m->reason = "another part of it is stored";
+    m->fwd = "partial";
+    if (use == PART_USELESS)
+        return false;
+    reuse = reuse_of(p, &r->cc, r->ignore_cc, worker_mono(c->pw->worker), &why);
+    if (use == PART_SERVES) {
+        m->reason = why;
+        m->fwd = "stale";
+        if (reuse != REUSE_FRESH && reuse != REUSE_STALE_OK)
+            return false;
+        serve_stored(c, r, tx, p, TAG_TCP_MEM_HIT, why, false);
+        return true;
+    }
+    /* The rest is asked for by If-Range, which validates what is here as well. */
+    if (reuse != REUSE_ASKED && !fetch_whole(c->pw->settings, r)) {
+        m->begins = p;
+        m->reason = "the beginning of it is stored";
+    }
+    return false;
+}
+
 /* GET and HEAD from what is stored. */
 static void serve_cached(struct client_conn *c, const struct request *r, struct transaction *tx, const char *line)
 {
@@ -371,6 +404,8 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
             m.stale = o;
             m.fwd = reuse == REUSE_ASKED ? "request" : "stale";
         }
+    } else if (any && serve_part(c, r, tx, &m)) {
+        return;
     }
     if (r->cc.flags & CC_ONLY_IF_CACHED) {
         serve_only_if_cached(c, r);
@@ -380,7 +415,7 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
         }
         return;
     }
-    m.variants = any && o == NULL && m.shared && !request_is_conditional(r->head);
+    m.variants = any && o == NULL && m.shared && m.begins == NULL && !request_is_conditional(r->head);
     if (fetch_whole(pw->settings, r))
         m.whole = true;
     else if (request_is_conditional(r->head))

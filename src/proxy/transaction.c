@@ -66,6 +66,8 @@ static void transaction_free(struct transaction *t)
     mail_close(&t->mail);
     if (t->miss.stale != NULL)
         object_unref(&t->miss.stale);
+    if (t->miss.begins != NULL)
+        object_unref(&t->miss.begins);
     if (t->object != NULL)
         object_unref(&t->object);
     sb_free(&t->pre);
@@ -165,6 +167,11 @@ void transaction_length_required(struct transaction *t)
     t->error_detail = "the server speaks HTTP/1.0: it needs the length of the body";
 }
 
+void transaction_part_continues(struct transaction *t)
+{
+    t->continues = true;
+}
+
 struct strbuf *transaction_own_fields(struct transaction *t)
 {
     return &t->own_fields;
@@ -254,6 +261,8 @@ static void open_fill(struct transaction *t, bool shared)
             .request = t->request,
             .fill = f,
             .stale = t->miss.stale,
+            .begins = t->miss.begins,
+            .last = t->miss.wanted.last,
             .cacheable = t->miss.cacheable,
             .upgrade = t->miss.upgrade,
             .whole = t->miss.whole,
@@ -307,6 +316,8 @@ void transaction_miss(struct transaction *t, const struct miss *m)
     t->miss = *m;
     if (m->stale != NULL)
         object_ref(m->stale);
+    if (m->begins != NULL)
+        object_ref(m->begins);
     t->log.reason = m->reason;
     t->log.access_line = m->access_line;
     t->state = TX_MISS;

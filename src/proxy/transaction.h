@@ -26,6 +26,8 @@ void transaction_admit(struct transaction *t);
  * `cache` rules let it be looked up and stored. */
 struct miss {
     struct object *stale;
+    struct object *begins;    /* a stored part that begins what is wanted, to be continued; likewise */
+    struct byte_range wanted; /* then: all that is wanted */
     bool cacheable, shared, upgrade;
     bool variants; /* none that is stored was selected: the origin may know one that will do */
     bool whole;    /* a part is asked for; fetch the whole */

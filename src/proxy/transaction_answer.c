@@ -180,10 +180,11 @@ void transaction_object(struct transaction *t, struct object *o, enum log_tag ta
     t->has_part = part != NULL;
     if (part != NULL)
         t->part = *part;
-    make_head(t, o, object_length(o), true);
+    make_head(t, o, object_part(o).whole, true);
     if (o->body != NULL && !t->no_body)
-        t->cursor = t->has_part ? body_cursor(o->body, t->part.first, t->part.last - t->part.first + 1)
-                                : body_cursor(o->body, 0, object_length(o));
+        t->cursor = t->has_part
+                        ? body_cursor(o->body, t->part.first - object_part(o).first, t->part.last - t->part.first + 1)
+                        : body_cursor(o->body, 0, object_length(o));
     t->state = TX_OBJECT;
     if (t->begun)
         transaction_begin(t);
@@ -198,6 +199,20 @@ static bool answers_waiter(const struct transaction *t)
     unsigned flags = atomic_load_explicit(&o->flags, memory_order_relaxed);
 
     return fill_answers(&t->reader, t->request->head) && !(flags & OBJECT_NO_CACHE) && o->lifetime > o->times.age_value;
+}
+
+/* The part that the fill brings, or, where it continues a stored one, what was wanted of both. */
+static void take_part(struct transaction *t, const struct object *o)
+{
+    uint64_t first = object_part(o).first;
+
+    if (!t->continues)
+        t->part = (struct byte_range){ first, first + fill_length(&t->reader) - 1 };
+    else if (head_find(t->request->head, TOKEN_RANGE) != NULL)
+        t->part = t->miss.wanted;
+    else
+        return;
+    t->has_part = true;
 }
 
 static void begin_reply(struct transaction *t)
@@ -217,11 +232,15 @@ static void begin_reply(struct transaction *t)
     if (!reply_allowed(t, o, fill_length(&t->reader)) || not_modified(t, o))
         return;
     /* Unless the origin was asked for the part itself. */
-    if ((t->waiter || t->miss.whole || t->miss.stale != NULL) && select_part(t, o, fill_length(&t->reader)))
+    if ((t->waiter || t->miss.whole || t->miss.stale != NULL || (t->miss.begins != NULL && !t->continues)) &&
+        select_part(t, o, fill_length(&t->reader)))
         return;
+    if (object_is_part(o) || t->continues)
+        take_part(t, o);
+    t->base = object_part(o).first;
     if (t->has_part)
-        t->skip = t->part.first;
-    make_head(t, o, fill_length(&t->reader), t->waiter);
+        t->skip = t->part.first - t->base;
+    make_head(t, o, object_is_part(o) ? object_part(o).whole : fill_length(&t->reader), t->waiter);
     t->state = TX_RELAY;
     transaction_relay(t);
 }

@@ -12,6 +12,8 @@ void transaction_address_denied(struct transaction *t, const struct access_verdi
 void transaction_length_required(struct transaction *t);
 /* Lines of the response's head that are for this request's client alone go in here, before the fill has its head. */
 struct strbuf *transaction_own_fields(struct transaction *t);
+/* The part it planned to continue is continued by what comes now. */
+void transaction_part_continues(struct transaction *t);
 /* The fetch is gone: forget it. request_unfinished: body bytes were left unread, the connection can't go on. */
 void transaction_fetch_over(struct transaction *t, bool request_unfinished);
 /* 100 Continue goes to the client now, if it still waits for it: the origin is silent. */

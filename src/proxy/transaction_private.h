@@ -27,7 +27,9 @@ struct transaction {
     struct body_cursor cursor;
     bool has_part; /* of the body: */
     struct byte_range part;
-    uint64_t skip; /* bytes of the fill that are in front of it, and were not passed over yet */
+    uint64_t base;  /* of the fill's first byte, in the representation */
+    uint64_t skip;  /* bytes of the fill that are in front of it, and were not passed over yet */
+    bool continues; /* miss.begins and what the fetch brings make the answer together */
     struct resolve_query query;
     struct purge_run purge;
     struct log_entry log;

@@ -98,12 +98,12 @@ static bool pass_over(struct transaction *t)
 /* Of a fill: everything that was wanted is taken. */
 static bool part_is_over(const struct transaction *t)
 {
-    return t->has_part && t->object == NULL && t->skip == 0 && t->reader.at > t->part.last;
+    return t->has_part && t->object == NULL && t->skip == 0 && t->reader.at > t->part.last - t->base;
 }
 
 static size_t fill_pieces(struct transaction *t, struct iovec *v, size_t n)
 {
-    uint64_t left = t->part.last + 1 - t->reader.at;
+    uint64_t left = t->part.last + 1 - t->base - t->reader.at;
     size_t k = fill_peek(&t->reader, v, n);
 
     for (size_t i = 0; t->has_part && i < k; i++) {

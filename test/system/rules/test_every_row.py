@@ -4,11 +4,11 @@ import re
 import subprocess
 import sys
 
-# Area: its rows. Of R, those about parts in the store belong to what will keep them.
+# Area: its rows.
 ROWS = {
     'S': range(1, 20), 'P': range(1, 12), 'F': range(1, 10), 'D': range(1, 9), 'A': range(1, 10), 'H': range(1, 7),
     'V': range(1, 16), 'W': range(1, 19), 'Q': range(1, 10), 'T': range(1, 9), 'Z': range(1, 5),
-    'R': [1, 2, 3, 4, 5, 6, 9, 10, 11, 12], 'E': range(1, 5), 'I': range(1, 7), 'G': range(1, 9), 'K': range(1, 5),
+    'R': range(1, 13), 'E': range(1, 5), 'I': range(1, 7), 'G': range(1, 9), 'K': range(1, 5),
     'N': range(1, 5), 'X': range(1, 13),
 }
 SYSTEM = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

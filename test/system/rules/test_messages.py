@@ -232,6 +232,29 @@ def test_x12_no_bodies(proxy, origin):
 
 # -- R: parts
 
+@pytest.mark.parametrize('spec', ['bytes=6-8', 'bytes=6-', 'bytes=-1', 'bytes=5-9'])
+def test_r7_a_part_is_kept(proxy, origin, spec):
+    page = origin.page(lambda x: answer(x.n, FRESH, ETAG, 'Content-Range: bytes 5-9/10', status=206, body=b'56789'))
+    with proxy.connect() as c:
+        assert c.get(page.url, 'Range: bytes=5-9').body == b'56789'
+        r = c.get(page.url, f'Range: {spec}')
+    assert (r.status, r.get('N'), page.count) == (206, '1', 1)
+    assert r.body == {'6-8': b'678', '6-': b'6789', '-1': b'9', '5-9': b'56789'}[spec[6:]]
+
+
+def test_r8_parts_are_completed(proxy, origin):
+    def script(x):
+        if x.n == 1:
+            return answer(1, FRESH, ETAG, 'Content-Range: bytes 0-4/10', status=206, body=b'01234')
+        return answer(2, FRESH, ETAG, 'Content-Range: bytes 5-9/10', status=206, body=b'56789')
+    page = origin.page(script)
+    with proxy.connect() as c:
+        c.get(page.url, 'Range: bytes=0-4')
+        r = c.get(page.url)
+        assert (r.status, r.body, r.get('N')) == (200, b'0123456789', '2')
+        assert (page.requests[1].get('Range'), page.requests[1].get('If-Range')) == ('bytes=5-', '"x"')
+
+
 @pytest.mark.parametrize('fields', [
     ['Content-Range: bytes 0-5/10'], ['Content-Range: bytes 0-4/4'], ['Content-Range: bytes 9-13/10'],
     ['Content-Type: multipart/byteranges; boundary=x'],
