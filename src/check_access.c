@@ -128,7 +128,12 @@ static void look_up(struct question *q)
 /* --- what is said -------------------------------------------------------------------------------------------------- */
 
 static const char *const answers[] = {
-    [ACL_NO] = "no", [ACL_YES] = "yes", [ACL_NEED_DST] = "needs an address", [ACL_UNDECIDED] = "undecided"
+    [ACL_NO] = "no",
+    [ACL_YES] = "yes",
+    [ACL_UNDECIDED] = "undecided",
+    [ACL_NEED_LOGIN] = "needs a login",
+    [ACL_NEED_DST] = "needs an address",
+    [ACL_NEED_USER] = "needs the user",
 };
 
 static void add_line_text(struct strbuf *out, const struct access_line_seen *line)
@@ -220,10 +225,12 @@ static void say(struct question *q, const struct access_facts *f)
     sb_char(out, ' ');
     sb_span(out, f->url);
     sb_printf(out, " from %s", client);
+    if (f->user.len > 0)
+        sb_printf(out, ", user %.*s", SPAN_ARG(f->user));
     add_addresses(q, ", to ", " ", "");
     sb_char(out, '\n');
     v = access_explain(q->settings->http_access, f, say_line, q);
-    word = v.answer == ACCESS_ALLOWED ? "allowed" : "denied";
+    word = v.answer == ACCESS_ALLOWED ? "allowed" : v.answer == ACCESS_NEED_LOGIN ? "asked for a login" : "denied";
     if (strcmp(v.where, "default") == 0)
         sb_printf(out, "%s: no line matches, so it is the opposite of the last one's action, or denied without any\n",
                   word);
@@ -241,13 +248,21 @@ static void say_json(struct question *q, const struct access_facts *f)
     v = access_explain(q->settings->http_access, f, say_line_json, q);
     lines = *out;
     *out = (struct strbuf){ 0 };
-    sb_printf(out, "{\"verdict\":\"%s\",\"decided_by\":", v.answer == ACCESS_ALLOWED ? "allow" : "deny");
+    sb_printf(out, "{\"verdict\":\"%s\",\"decided_by\":",
+              v.answer == ACCESS_ALLOWED      ? "allow"
+              : v.answer == ACCESS_NEED_LOGIN ? "login"
+                                              : "deny");
     add_json(out, span_str(v.where));
     sb_str(out, ",\"method\":");
     add_json(out, f->method_name);
     sb_str(out, ",\"url\":");
     add_json(out, f->url);
-    sb_printf(out, ",\"client\":\"%s\",\"addresses\":[", client);
+    sb_printf(out, ",\"client\":\"%s\",\"user\":", client);
+    if (f->user.len > 0)
+        add_json(out, f->user);
+    else
+        sb_str(out, "null");
+    sb_str(out, ",\"addresses\":[");
     add_addresses(q, "", ",", "\"");
     sb_str(out, "],\n \"lines\":[");
     sb_add(out, lines.p, lines.len);
@@ -261,6 +276,10 @@ static int answer(struct question *q)
     struct access_verdict v;
 
     request_facts(&q->request, &f);
+    /* Names that are in lower case here were made so; any case is what auth_param basic starts with. */
+    f.user = q->o->n_arguments > 3 ? span_str(q->o->arguments[3]) : SPAN_NONE;
+    f.user_state = f.user.len > 0 ? USER_KNOWN : USER_ABSENT;
+    f.user_any_case = !q->settings->auth.schemes[AUTH_BASIC].case_sensitive;
     v = access_check(q->settings->http_access, &f);
     if (v.answer == ACCESS_NEED_DST) {
         look_up(q);
@@ -288,8 +307,6 @@ int check_access(const struct options *o)
     q->o = o;
     q->notes = notes_new();
     q->client_notes = notes_new();
-    if (o->n_arguments > 3)
-        fputs("loligo: check-access: no acl type asks for the user here: it makes no difference\n", stderr);
     if ((q->settings = load_settings(o, &report)) == NULL)
         load_summary(o, &report);
     else if (make_request(q))

@@ -130,6 +130,22 @@ static bool allows_otherwise(const struct access_list *l)
     return l->n_lines > 0 ? !l->lines[l->n_lines - 1].allows : l->default_allow;
 }
 
+static enum access_answer need_of(enum acl_answer answer)
+{
+    switch (answer) {
+    case ACL_NEED_DST: return ACCESS_NEED_DST;
+    case ACL_NEED_USER: return ACCESS_NEED_USER;
+    default: return ACCESS_NEED_LOGIN;
+    }
+}
+
+static struct access_verdict verdict_of(const struct line *line, enum acl_answer answer)
+{
+    enum access_answer a = acl_needs_more(answer) ? need_of(answer) : answer_of(line->allows);
+
+    return (struct access_verdict){ a, line->where, access_is_final(a) ? line->words[line->n - 1].acl : NULL };
+}
+
 struct access_verdict access_check(const struct access_list *l, const struct access_facts *f)
 {
     if (l == NULL)
@@ -139,10 +155,7 @@ struct access_verdict access_check(const struct access_list *l, const struct acc
 
         if (answer == ACL_NO || (answer == ACL_UNDECIDED && r->allows))
             continue;
-        if (answer == ACL_NEED_DST)
-            return (struct access_verdict){ ACCESS_NEED_DST, l->lines[r->line].where, NULL };
-        return (struct access_verdict){ answer_of(r->allows), l->lines[r->line].where,
-                                        l->lines[r->line].words[l->lines[r->line].n - 1].acl };
+        return verdict_of(&l->lines[r->line], answer);
     }
     return (struct access_verdict){ answer_of(allows_otherwise(l)), "default", NULL };
 }
@@ -158,11 +171,11 @@ static enum acl_answer match_seen(const struct line *line, const struct access_f
         seen[i] = (struct access_word_seen){ .name = acl_name(w->acl),
                                              .type = acl_type_name(w->acl),
                                              .is_negated = w->is_negated };
-        if (all == ACL_NO || all == ACL_NEED_DST)
+        if (all == ACL_NO || acl_needs_more(all))
             continue;
         seen[i].is_asked = true;
         seen[i].answer = acl_matches(w->acl, f);
-        if (seen[i].answer == ACL_NEED_DST || seen[i].answer == ACL_UNDECIDED)
+        if (acl_needs_more(seen[i].answer) || seen[i].answer == ACL_UNDECIDED)
             all = seen[i].answer;
         else if ((seen[i].answer == ACL_YES) == w->is_negated)
             all = ACL_NO;
@@ -183,8 +196,7 @@ struct access_verdict access_explain(const struct access_list *l, const struct a
         seen(ctx, &s);
         free(words);
         if (s.decides)
-            return (struct access_verdict){ answer == ACL_NEED_DST ? ACCESS_NEED_DST : answer_of(line->allows),
-                                            line->where, answer == ACL_NEED_DST ? NULL : line->words[line->n - 1].acl };
+            return verdict_of(line, answer);
     }
     return (struct access_verdict){ answer_of(allows_otherwise(l)), "default", NULL };
 }

@@ -17,11 +17,16 @@ bool access_list_add(struct access_list *l, const struct acl_set *set, const str
                      const char *where, struct acl_problem *p);
 bool access_list_is_empty(const struct access_list *l);
 
-enum access_answer { ACCESS_DENIED, ACCESS_ALLOWED, ACCESS_NEED_DST };
+/* What is needed is to be found out, and the list asked again; but for a login: that only the client can give. */
+enum access_answer { ACCESS_DENIED, ACCESS_ALLOWED, ACCESS_NEED_LOGIN, ACCESS_NEED_DST, ACCESS_NEED_USER };
+static inline bool access_is_final(enum access_answer a)
+{
+    return a <= ACCESS_NEED_LOGIN;
+}
 struct access_verdict {
     enum access_answer answer;
     const char *where;      /* "FILE:LINE" of the line that decided, or "default" */
-    const struct acl *last; /* the last ACL of that line: deny_info's; NULL: none */
+    const struct acl *last; /* the last ACL of that line, which may need a login: deny_info's; NULL: none */
 };
 struct access_verdict access_check(const struct access_list *l, const struct access_facts *f);
 /* The same verdict, with every line that was tried, in order; the last one may have decided. For whoever asks why

@@ -149,6 +149,11 @@ bool acl_set_has_type(const struct acl_set *s, const char *type)
     return false;
 }
 
+bool acl_is_about_user(const struct acl *a)
+{
+    return strncmp(a->type->name, "proxy_auth", strlen("proxy_auth")) == 0;
+}
+
 bool acl_set_names_method(const struct acl_set *s, enum http_method method)
 {
     const struct access_facts f = { .method = method, .method_name = span_str(method_name(method)) };

@@ -26,14 +26,27 @@ struct acl_problem {
  * no good. True with p->text[0] set: a warning. Adding to an ACL of the same name and type adds values. */
 bool acl_define(struct acl_set *s, const struct span *words, size_t n, struct acl_problem *p);
 
-/* Is it true of these facts? ACL_NEED_DST: ask again with dst known. ACL_UNDECIDED: a pattern gave up on a text that
- * takes it too long; an access list then lets no allow line match for it, and every deny line. */
-enum acl_answer { ACL_NO, ACL_YES, ACL_NEED_DST, ACL_UNDECIDED };
+/* Is it true of these facts? ACL_UNDECIDED: a pattern gave up on a text that takes it too long; an access list then lets
+ * no allow line match for it, and every deny line. The others say what it can't be told without. */
+enum acl_answer {
+    ACL_NO,
+    ACL_YES,
+    ACL_UNDECIDED,
+    ACL_NEED_LOGIN, /* credentials that are right: the client has to be asked for them */
+    ACL_NEED_DST,   /* ask again with dst known */
+    ACL_NEED_USER,  /* ask again with user_state known */
+};
+static inline bool acl_needs_more(enum acl_answer a)
+{
+    return a >= ACL_NEED_LOGIN;
+}
 enum acl_answer acl_matches(const struct acl *a, const struct access_facts *f);
 /* Is one of this type defined? What costs something to know is only found out when somebody asks. */
 bool acl_set_has_type(const struct acl_set *s, const char *type);
 /* Does some ACL of type `method` name it? */
 bool acl_set_names_method(const struct acl_set *s, enum http_method method);
+/* Are users asked for: proxy_auth, proxy_auth_regex? A denial by such a one asks for other credentials. */
+bool acl_is_about_user(const struct acl *a);
 /* The name it was defined under, its type's name, and "acl NAME TYPE values" for mgr:config. */
 struct span acl_name(const struct acl *a);
 const char *acl_type_name(const struct acl *a);

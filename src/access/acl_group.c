@@ -147,7 +147,7 @@ enum acl_answer acl_group_match(const struct acl_group *g, const struct access_f
         const struct alternative *one = &g->alternatives[i];
         enum acl_answer answer = acl_words_match(g->words + one->from, one->n, f);
 
-        if (answer == ACL_YES || answer == ACL_NEED_DST)
+        if (answer == ACL_YES || acl_needs_more(answer))
             return answer;
         if (answer == ACL_UNDECIDED)
             any = ACL_UNDECIDED;

@@ -192,25 +192,29 @@ static void *limit_make(const struct acl_type *type)
     return xcalloc(1, sizeof(struct limit));
 }
 
+bool acl_number_parse(const struct acl_line *l, size_t at, unsigned *n)
+{
+    struct span text = l->words[at];
+
+    *n = 0;
+    for (size_t i = 0; i < text.len && text.len <= 9; i++) {
+        if (text.p[i] < '0' || text.p[i] > '9')
+            return acl_fail(l->problem, at, "not a number: '%.*s'", ACL_SHOWN(text));
+        *n = *n * 10 + (unsigned)(text.p[i] - '0');
+    }
+    return (text.len > 0 && text.len <= 9) ||
+           acl_fail(l->problem, at, "not a number up to 999999999: '%.*s'", ACL_SHOWN(text));
+}
+
 static bool limit_parse(const struct acl_line *l, void *values)
 {
     struct limit *limit = values;
-    struct span text;
-    unsigned n = 0;
 
     if (l->n - l->at != 1 || limit->is_set)
         return acl_fail(l->problem, l->at < l->n ? l->at : 1, "acl type %s has one value, a number",
                         l->self->type->name);
-    text = l->words[l->at];
-    for (size_t i = 0; i < text.len && text.len <= 9; i++) {
-        if (text.p[i] < '0' || text.p[i] > '9')
-            return acl_fail(l->problem, l->at, "not a number: '%.*s'", ACL_SHOWN(text));
-        n = n * 10 + (unsigned)(text.p[i] - '0');
-    }
-    if (text.len == 0 || text.len > 9)
-        return acl_fail(l->problem, l->at, "not a number up to 999999999: '%.*s'", ACL_SHOWN(text));
-    *limit = (struct limit){ true, n };
-    return true;
+    limit->is_set = acl_number_parse(l, l->at, &limit->most);
+    return limit->is_set;
 }
 
 static void limit_print(const struct acl *a, struct strbuf *out)

@@ -176,6 +176,27 @@ static enum acl_answer annotate_client(const void *values, const struct access_f
     return ACL_YES;
 }
 
+static enum acl_answer match_user(const void *values, const struct access_facts *f)
+{
+    enum acl_answer known = acl_user_needed(f);
+
+    return known == ACL_YES ? yes_if(user_names_contain(values, f->user, f->user_any_case)) : known;
+}
+
+static enum acl_answer match_user_pattern(const void *values, const struct access_facts *f)
+{
+    enum acl_answer known = acl_user_needed(f);
+
+    return known == ACL_YES ? acl_patterns_match(values, f->user) : known;
+}
+
+static enum acl_answer match_user_limit(const void *values, const struct access_facts *f)
+{
+    enum acl_answer known = acl_user_needed(f);
+
+    return known == ACL_YES ? yes_if(user_limit_is_exceeded(values, f)) : known;
+}
+
 static enum acl_answer match_group(const void *values, const struct access_facts *f)
 {
     return acl_group_match(values, f);
@@ -241,9 +262,6 @@ static const char *const missing[] = {
     "external",
     "ident",
     "ident_regex",
-    "max_user_ip",
-    "proxy_auth",
-    "proxy_auth_regex",
     "server_cert_fingerprint",
     "snmp_community",
     "src_as",

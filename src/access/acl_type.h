@@ -75,6 +75,19 @@ bool chance_hits(const struct chance *c, uint64_t draw);
 struct limit;
 bool limit_is_exceeded(const struct limit *l, unsigned n);
 
+/* words[at] is a number up to 999999999. False: the problem says why not. */
+bool acl_number_parse(const struct acl_line *l, size_t at, unsigned *n);
+
+/* acl_user.c */
+extern const struct acl_kind acl_kind_users;      /* struct user_names */
+extern const struct acl_kind acl_kind_user_limit; /* struct user_limit */
+/* ACL_YES: the user is known. Else the answer of every ACL that asks for one. */
+enum acl_answer acl_user_needed(const struct access_facts *f);
+struct user_names;
+bool user_names_contain(const struct user_names *u, struct span name, bool any_case);
+struct user_limit;
+bool user_limit_is_exceeded(const struct user_limit *limit, const struct access_facts *f);
+
 /* acl_note.c */
 extern const struct acl_kind acl_kind_note;        /* struct note_test */
 extern const struct acl_kind acl_kind_annotations; /* struct annotations */

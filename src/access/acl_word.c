@@ -27,8 +27,8 @@ enum acl_answer acl_words_match(const struct acl_word *words, size_t n, const st
     for (size_t i = 0; i < n; i++) {
         enum acl_answer one = words[i].match(words[i].values, f);
 
-        if (one == ACL_NEED_DST)
-            return ACL_NEED_DST;
+        if (acl_needs_more(one))
+            return one;
         if (one == ACL_UNDECIDED)
             all = ACL_UNDECIDED;
         else if ((one == ACL_YES) == words[i].is_negated)

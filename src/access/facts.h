@@ -5,6 +5,15 @@
 #include "hdrs/uri.h"
 #include "net/addr.h"
 
+struct user_addresses;
+
+enum user_state {
+    USER_UNKNOWN, /* nobody has looked yet: ask, then ask the list again */
+    USER_KNOWN,   /* `user` is who it is */
+    USER_ABSENT,  /* no credentials, or none that are right: the client is to be asked for some */
+    USER_NOBODY,  /* there is none, and it is too late to ask */
+};
+
 struct access_facts {
     struct addr client;    /* who asks */
     struct addr local;     /* the address and port it reached */
@@ -30,6 +39,11 @@ struct access_facts {
     unsigned client_connections; /* open ones of the client's address when the request came; 0: not counted (maxconn) */
     /* Annotations of the transaction and of its client connection: asked about and added to; NULL: nowhere to. */
     struct notes *notes, *client_notes;
+    enum user_state user_state;
+    struct span user;                  /* USER_KNOWN; else "" */
+    bool user_any_case;                /* names of users count in any letter case */
+    unsigned user_addresses;           /* from how many the user asked lately; 0: not counted (max_user_ip) */
+    struct user_addresses *user_table; /* where that is counted; NULL: nowhere */
     /* Replies and access.log: nothing and 0 before. */
     struct span reply_head; /* status line and fields, as stored or sent; a line each, CRLF */
     int status;

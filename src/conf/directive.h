@@ -70,6 +70,8 @@ struct reading {
     const struct lexer *lexer; /* of the line in hand */
     bool closed;               /* from text: opens no file, resolves no name */
     bool quoted_values;        /* configuration_includes_quoted_values */
+    struct place auth_file_at; /* auth_param basic file: the path */
+    struct place users_at;     /* the first acl that asks for users; file NULL: none */
     unsigned depth;            /* of include */
     struct place *said;        /* per directive, where it was said first; file NULL: not yet */
     char **kept;               /* file names and list files, for as long as the reading lasts */
@@ -99,6 +101,13 @@ extern const struct directive_kind kind_acl, kind_access, kind_cachemgr;
 extern const struct directive_kind kind_port, kind_peer, kind_peer_access, kind_refresh, kind_access_log,
     kind_logformat, kind_note, kind_upgrade, kind_size_limit, kind_deny_info, kind_header_access, kind_header_replace,
     kind_header_add;
+
+/* kind_auth.c */
+extern const struct directive_kind kind_auth_param;
+/* Once all is read: password files, and whether ACLs ask for users that nobody can check. */
+void auth_complete(struct reading *r);
+/* Is it an acl type that needs a user? */
+bool auth_is_asked_for(struct span acl_type);
 
 /* Adds `allow|deny acl...` from word `first` on to a list; implied: a word put before them, or NULL (kind_access.c). */
 void access_add_words(struct reading *r, struct access_list *list, const struct line *l, size_t first,

@@ -11,6 +11,29 @@ const struct directive directives_working[] = {
     { "workers", &kind_count, AT(workers), "0",
       .meaning = "How many threads serve connections. 0: one for each processor that is online.", .high = 200 },
     /* who may */
+    { "auth_param", &kind_auth_param, 0, NULL,
+      .meaning =
+          "auth_param basic option value...\n"
+          "How users are asked who they are, for ACLs of type proxy_auth:\n"
+          "  file PATH: an htpasswd file: bcrypt, yescrypt, SHA-256 and SHA-512 crypt, $apr1$ or {SHA} hashes. It is\n"
+          "    read again when it changes. `program /.../basic_ncsa_auth PATH` means the same.\n"
+          "  children N [queue-size=N]: how many threads compute hashes (2 without it) and how many logins may wait "
+          "for\n"
+          "    one (twice as many); beyond them 503.\n"
+          "  realm TEXT: what the browser says it is asked for.\n"
+          "  credentialsttl TIME: how long a password that was right isn't looked at again (2 hours).\n"
+          "  casesensitive on|off: letter case counts in names of users (off).\n"
+          "  utf8 on|off: names and passwords are UTF-8 (off).",
+      .flags = REPEATS },
+    { "authenticate_cache_garbage_interval", &kind_duration, AT(auth.garbage_interval), "1 hour",
+      .meaning = "How often logins that weren't used for authenticate_ttl are forgotten." },
+    { "authenticate_ttl", &kind_duration, AT(auth.ttl), "1 hour",
+      .meaning = "How long a login is remembered after its last request." },
+    { "authenticate_ip_ttl", &kind_duration, AT(auth.ip_ttl), "1 second",
+      .meaning = "How long an address counts among those a user asks from (acl type max_user_ip)." },
+    { "authenticate_cache_max", &kind_count, AT(auth.cache_max), "10000",
+      .meaning = "How many logins each worker remembers; beyond them the longest unused is forgotten.", .low = 1,
+      .high = 10000000 },
     { "acl", &kind_acl, 0, NULL,
       .meaning =
           "acl NAME TYPE [flags] values...   or   acl NAME TYPE \"/path/of/a/list\"\n"
@@ -141,9 +164,10 @@ const struct directive directives_working[] = {
                  "first that a\n"
                  "response has, well-formed and not empty, counts instead of Cache-Control and Expires." },
     { "offline_mode", &kind_switch, AT(offline_mode), "off",
-      .meaning = "What is stored is served whatever its age and whatever the client says: for the time without a network. "
-                 "Not what its\n"
-                 "origin wants validated." },
+      .meaning =
+          "What is stored is served whatever its age and whatever the client says: for the time without a network. "
+          "Not what its\n"
+          "origin wants validated." },
     { "store_set_cookie", &kind_switch, AT(store_set_cookie), "on",
       .meaning = "Responses with Set-Cookie are stored like others (RFC 9111 section 7.3). off: they aren't stored." },
     { "range_offset_limit", &kind_size_limit, AT(range_offset_limits), NULL,

@@ -30,9 +30,6 @@ const struct directive directives_ignored[] = {
     /* Accepted: there is nothing they could do. */
     ACCEPT("shared_memory_locking", "one process, no shared memory"),
     ACCEPT("hopeless_kid_revival_delay", "the supervisor has a back-off of its own"),
-    ACCEPT("authenticate_cache_garbage_interval", "no authentication yet"),
-    ACCEPT("authenticate_ttl", "no authentication yet"),
-    ACCEPT("authenticate_ip_ttl", "no authentication yet"),
     ACCEPT("auth_schemes", "no authentication yet"),
     ACCEPT("delay_pool_uses_indirect_client", "there is nothing it could change"),
     ACCEPT("tproxy_uses_indirect_client", "there is nothing it could change"),
@@ -335,7 +332,6 @@ const struct directive directives_ignored[] = {
     GONE("storeurl_rewrite_concurrency", "use store_id_children concurrency="),
 
     /* Refused: what they deny, limit, filter or reroute would be lost without a word. */
-    REFUSE("auth_param", NULL, "users could not be asked who they are; use src ACLs", "asking users for a password"),
     REFUSE("external_acl_type", NULL, "its ACLs could not be decided", "ACLs decided by a helper program"),
     REFUSE("spoof_client_ip", "deny *", "there is no tproxy", "using the client's address"),
     REFUSE("adapted_http_access", "allow all", "use http_access: nothing changes requests in between",

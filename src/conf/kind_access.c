@@ -65,6 +65,8 @@ static void define_acl(struct reading *r, const struct values *v)
     struct place at;
     bool ok = acl_define(r->s->acls, v->text, v->n, &p);
 
+    if (r->users_at.file == NULL && auth_is_asked_for(v->text[1]))
+        r->users_at = v->at[1];
     if (ok && p.text[0] == '\0')
         return;
     at = v->at[p.word < v->n ? p.word : 0];

@@ -370,6 +370,7 @@ static void complete(struct reading *r)
         s->visible_hostname = xstrdup(host[0] != '\0' ? host : "localhost");
     }
     error_pages_load(r);
+    auth_complete(r);
     if (s->n_ports == 0 && r->report->errors == 0)
         diag_error(r->report, (struct place){ s->file, 0, 0 }, NULL, "there is no http_port to listen on");
 }

@@ -118,6 +118,7 @@ void settings_unref(struct settings **holder)
     free_lists(s);
     free_logs(s);
     free_rows(s);
+    auth_settings_free(&s->auth);
     acl_set_free(&s->acls);
     free(s->file);
     free(s);

@@ -5,6 +5,7 @@
 #pragma once
 #include <stdatomic.h>
 #include "access/access_list.h"
+#include "access/auth_settings.h"
 #include "access/regex_set.h"
 #include "base/strbuf.h"
 #include "cache/freshness.h"
@@ -135,6 +136,7 @@ struct settings {
     struct access_list *http_access, *http_reply_access, *cache, *store_miss, *send_hit, *always_direct, *never_direct,
         *proxy_protocol_access, *follow_x_forwarded_for;
 
+    struct auth_settings auth;
     struct header_rules request_headers, reply_headers;
 
     /* process */

@@ -17,6 +17,7 @@ void log_entry_from_request(struct log_entry *e, const struct request *r)
     e->minor_version = r->head->minor_version;
     e->request = r->head;
     e->bytes_in = r->bytes_in;
+    e->user = r->user;
 }
 
 static enum service_time time_kind(enum log_tag tag)
@@ -57,6 +58,8 @@ void account_log(struct proxy_worker *pw, struct log_entry *e, const struct requ
             request_facts(r, &f);
         else
             f.draw = request_draw();
+        if (f.user_state != USER_KNOWN)
+            f.user_state = USER_NOBODY;
         f.status = e->status;
         f.reply_head = e->reply_head;
         f.error_name = span_str(e->error_name);

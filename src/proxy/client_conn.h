@@ -85,6 +85,7 @@ struct error_answer {
     const struct deny_info *deny; /* what an access list's refusal leads to (settings_deny_info()); NULL: the page */
     enum hier_code hier;
     struct addr server;
+    struct span fields; /* lines to add to the head, each with its end */
     bool close;
 };
 void client_conn_error(struct client_conn *c, const struct error_answer *a);

@@ -71,6 +71,7 @@ void client_conn_error(struct client_conn *c, const struct error_answer *a)
     if (pw->draining)
         c->close_after = true;
     mime = error_page_make(&ctx, &head, &body, &status, &name);
+    sb_span(&head, a->fields);
     {
         struct reply_tail tail = {
             .age = -1,

@@ -42,7 +42,15 @@ static bool has_login(const struct forward_options *o)
     return o->login != NULL && strchr(o->login, ':') != NULL;
 }
 
-static bool passes(const struct settings *s, const struct forward_options *o, const struct head_field *f)
+/* This accelerator has asked for it; the site behind gets it if the operator says so. */
+static bool is_spent(const struct request *r, const struct forward_options *o)
+{
+    return r->accel && r->user_state == USER_KNOWN &&
+           !(o->login != NULL && (strcmp(o->login, "PASS") == 0 || strcmp(o->login, "PASSTHRU") == 0));
+}
+
+static bool passes(const struct request *r, const struct settings *s, const struct forward_options *o,
+                   const struct head_field *f)
 {
     enum token t = (enum token)f->token;
 
@@ -53,7 +61,7 @@ static bool passes(const struct settings *s, const struct forward_options *o, co
     if ((o->whole || o->begins != NULL) && (t == TOKEN_RANGE || t == TOKEN_IF_RANGE))
         return false;
     /* Not two of them. */
-    return !(t == TOKEN_AUTHORIZATION && o->originserver && has_login(o));
+    return !(t == TOKEN_AUTHORIZATION && ((o->originserver && has_login(o)) || is_spent(r, o)));
 }
 
 /* keep[field number]: it goes on. */
@@ -62,7 +70,7 @@ static void select_fields(const struct request *r, const struct settings *s, con
 {
     keep_end_to_end(r->head, keep);
     for (unsigned i = 0; i < r->head->n_fields; i++)
-        keep[i] = keep[i] && passes(s, o, &r->head->fields[i]);
+        keep[i] = keep[i] && passes(r, s, o, &r->head->fields[i]);
 }
 
 static void add_field(struct strbuf *out, struct span name, struct span value)

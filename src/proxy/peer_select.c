@@ -10,7 +10,7 @@ static bool says_allow(const struct access_list *l, const struct request *r, boo
     if (l == NULL || access_list_is_empty(l))
         return absent;
     a = request_access(l, r).answer;
-    return a == ACCESS_NEED_DST ? unsure : a == ACCESS_ALLOWED;
+    return !access_is_final(a) ? unsure : a == ACCESS_ALLOWED;
 }
 
 static unsigned weight_of(const struct peer_setting *p)

@@ -33,6 +33,7 @@ struct proxy {
     unsigned n_workers;
     struct store *store;
     struct client_tally *tally;
+    struct auth_shared *auth;
     struct access_log *log;
     int64_t started;
     int *fds; /* for the start; [port * n_workers + worker] */
@@ -205,6 +206,7 @@ static void use_settings(struct proxy_worker *pw, const int *fds)
     pw->annotating = pw->settings->n_notes > 0 || acl_set_has_type(pw->settings->acls, "annotate_transaction") ||
                      acl_set_has_type(pw->settings->acls, "annotate_client");
     pw->tallying = pw->settings->client_ip_max_connections >= 0 || acl_set_has_type(pw->settings->acls, "maxconn");
+    pw->counting_users = acl_set_has_type(pw->settings->acls, "max_user_ip");
     make_via(pw);
     x_cache_prepare(&pw->x_cache, pw->settings);
     pw->resolver = make_resolver(pw);
@@ -250,6 +252,7 @@ static void tick(struct worker_tick *t)
     LIST_EACH (n, following, &pw->fetches)
         fetch_sweep(fetch_of(n), mono);
     free_old_resolvers(pw, false);
+    auth_sweep(pw->auth, &pw->settings->auth, mono);
     check_drained(pw);
 }
 
@@ -375,6 +378,7 @@ struct proxy *proxy_new(const struct proxy_config *c)
     p->n_workers = c->workers;
     p->store = store_new(&limits);
     p->tally = client_tally_new();
+    p->auth = auth_shared_new();
     p->log = c->log;
     p->started = clock_wall_us();
     p->fds = xcalloc(n_fds ? n_fds : 1, sizeof *p->fds);
@@ -394,6 +398,8 @@ struct proxy *proxy_new(const struct proxy_config *c)
         list_init(&pw->old_resolvers);
         pw->worker = worker_new(i);
         pw->worker->user = pw;
+        pw->auth_shared = p->auth;
+        pw->auth = auth_new(pw->worker, p->auth);
     }
     return p;
 }
@@ -441,12 +447,15 @@ void proxy_free(struct proxy **holder)
         worker_post(p->workers[i].worker, &new_order(&p->workers[i], run_end)->msg);
     for (unsigned i = 0; i < p->n_workers; i++)
         worker_join(p->workers[i].worker);
+    auth_shared_end(p->auth);
     for (unsigned i = 0; i < p->n_workers; i++) {
         worker_free(&p->workers[i].worker);
+        auth_free(&p->workers[i].auth);
         settings_unref(&p->workers[i].settings);
     }
     store_free(&p->store);
     client_tally_free(&p->tally);
+    auth_shared_free(&p->auth);
     free(p->workers);
     free(p->fds);
     free(p);

@@ -264,6 +264,13 @@ bool request_from_head(struct request *r, const struct head *h, const struct req
     r->client_connections = o->client_connections;
     r->notes = o->notes;
     r->client_notes = o->client_notes;
+    r->user_state = USER_UNKNOWN;
+    r->user = SPAN_NONE;
+    r->user_addresses = 0;
+    r->user_table = NULL;
+    r->user_any_case = r->user_unchecked = false;
+    r->user_problem = NULL;
+    r->user_text = NULL;
     r->text = NULL;
     *error = ERR_INVALID_REQ;
     r->framing = request_framing(h);
@@ -340,11 +347,24 @@ struct request *request_keep(const struct request *r)
         k->page = rebase(r->page, from, k->text, len);
         k->page_password = rebase(r->page_password, from, k->text, len);
     }
+    k->user_text = NULL;
+    request_set_user(k, r->user);
     k->cc = cache_control_parse(k->head, true); /* its spans point into the head */
     if (r->port_name.len > 0)
         memcpy(k->text + len, r->port_name.p, r->port_name.len);
     k->port_name = span_of(k->text + len, r->port_name.len);
     return k;
+}
+
+void request_set_user(struct request *r, struct span user)
+{
+    if (r->refs == 0) {
+        r->user = user;
+        return;
+    }
+    free(r->user_text);
+    r->user_text = user.len > 0 ? xspandup(user) : NULL;
+    r->user = span_of(r->user_text, user.len);
 }
 
 struct request *request_ref(struct request *r)
@@ -363,6 +383,7 @@ void request_unref(struct request **holder)
     free((void *)(uintptr_t)r->head);
     notes_unref(&r->notes);
     notes_unref(&r->client_notes);
+    free(r->user_text);
     free(r->text);
     free(r);
 }
@@ -395,6 +416,11 @@ void request_facts(const struct request *r, struct access_facts *f)
         .client_connections = r->client_connections,
         .notes = r->notes,
         .client_notes = r->client_notes,
+        .user_state = r->user_state,
+        .user = r->user_state == USER_KNOWN ? r->user : SPAN_NONE,
+        .user_any_case = r->user_any_case,
+        .user_addresses = r->user_addresses,
+        .user_table = r->user_table,
     };
 }
 

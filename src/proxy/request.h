@@ -39,6 +39,14 @@ struct request {
     uint64_t draw;                      /* this request's number, for `acl x random` */
     unsigned client_connections;        /* of its client's address when it came; 0: not counted */
     struct notes *notes, *client_notes; /* annotations; NULL unless the settings make some */
+    enum user_state user_state;         /* admission.c finds it out when an access list asks */
+    bool user_any_case;                 /* letter case doesn't count in names */
+    bool user_unchecked;                /* USER_ABSENT: the credentials couldn't be looked at, there being too many */
+    struct span user;                   /* USER_ABSENT: who the client says it is, or "" */
+    const char *user_problem;           /* USER_ABSENT: what is wrong with the credentials; static text */
+    unsigned user_addresses;            /* from how many the user asked lately; 0: not counted */
+    struct user_addresses *user_table;  /* where that is counted; NULL */
+    char *user_text;                    /* kept copies: what user points into */
     char *text;                         /* kept copies: what uri points into */
 };
 
@@ -67,6 +75,9 @@ bool request_has_body(const struct request *r);
 struct request *request_keep(const struct request *r);
 struct request *request_ref(struct request *r);
 void request_unref(struct request **holder);
+
+/* Kept copies copy it; others only point to it. */
+void request_set_user(struct request *r, struct span user);
 
 /* A number that no other request of this worker has. */
 uint64_t request_draw(void);

@@ -7,6 +7,7 @@
 #include "cache/validate.h"
 #include "hdrs/field_date.h"
 #include "proxy/account.h"
+#include "proxy/admission.h"
 #include "proxy/background.h"
 #include "proxy/header_mangle.h"
 #include "proxy/indirect_client.h"
@@ -22,6 +23,35 @@
  * */
 #define BATCH_BODY_MAX (256u << 10)
 
+/* The client is to say who it is, or who else. Where it must, deny_info can give another page, but no other place: the
+ * question would be lost. */
+static void ask_for_login(struct client_conn *c, const struct request *r, const struct settings *s,
+                          const struct access_verdict *v)
+{
+    const struct deny_info *deny = settings_deny_info(s, v->last);
+    bool must = v->answer == ACCESS_NEED_LOGIN;
+    struct strbuf fields = { 0 };
+    struct error_answer a = {
+        .id = ERR_CACHE_ACCESS_DENIED,
+        .status = r->user_unchecked ? 503
+                  : r->accel        ? 401
+                                    : 407,
+        .tag = TAG_TCP_DENIED,
+        .r = r,
+        .access_line = v->where,
+        .deny = must && deny != NULL && deny->kind == DENY_REDIRECT ? NULL : deny,
+        .detail = r->user_problem != NULL ? r->user_problem : "denied by http_access for this user",
+    };
+
+    if (r->user_unchecked)
+        sb_str(&fields, "Retry-After: 1\r\n");
+    else
+        auth_settings_challenge(&s->auth, r->accel, &fields);
+    a.fields = sb_view(&fields);
+    client_conn_error(c, &a);
+    sb_free(&fields);
+}
+
 void serve_denied(struct client_conn *c, const struct request *r, const struct settings *s,
                   const struct access_verdict *v)
 {
@@ -34,7 +64,10 @@ void serve_denied(struct client_conn *c, const struct request *r, const struct s
         .detail = "denied by http_access",
     };
 
-    client_conn_error(c, &a);
+    if (v->answer == ACCESS_NEED_LOGIN || (v->last != NULL && acl_is_about_user(v->last)))
+        ask_for_login(c, r, s, v);
+    else
+        client_conn_error(c, &a);
 }
 
 /* --- answers from memory ---------------------------------------------------------------------------------------- */
@@ -485,7 +518,6 @@ static void serve_annotated(struct client_conn *c, const struct head *h, struct 
     const char *what;
     int status;
     struct access_verdict v;
-    struct addr dst[RESOLVE_ADDRS_MAX];
 
     r.refs = 0;
     if (!request_from_head(&r, h, &o, pw->uri_text, sizeof pw->uri_text, &error, &status, &what)) {
@@ -512,17 +544,9 @@ static void serve_annotated(struct client_conn *c, const struct head *h, struct 
         r.acl_indirect = pw->settings->acl_uses_indirect_client;
         r.log_indirect = pw->settings->log_uses_indirect_client;
     }
-    v = request_access(pw->settings->http_access, &r);
-    if (v.answer == ACCESS_NEED_DST) {
-        bool negative = false;
-        size_t n = resolve_cached(pw->resolver, r.uri.host, r.uri.port, dst, &negative);
-
-        if (n > 0 || negative) {
-            v = request_access_dst(pw->settings->http_access, &r, dst, n);
-        } else {
-            transaction_admit(transaction_new(c, &r));
-            return;
-        }
+    if (!admission_at_once(pw, &r, &v)) {
+        transaction_admit(transaction_new(c, &r));
+        return;
     }
     if (v.answer != ACCESS_ALLOWED)
         serve_denied(c, &r, pw->settings, &v);

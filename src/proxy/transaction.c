@@ -7,7 +7,6 @@
 #include "cache/validate.h"
 #include "proxy/account.h"
 #include "proxy/mail.h"
-#include "proxy/request_access.h"
 #include "proxy/serve.h"
 #include "proxy/tunnel.h"
 
@@ -61,7 +60,7 @@ void transaction_leave_fill(struct transaction *t, bool complete)
 static void transaction_free(struct transaction *t)
 {
     transaction_leave_fill(t, true);
-    resolve_cancel(&t->query);
+    admission_cancel(&t->admission);
     purge_cancel(&t->purge);
     mail_close(&t->mail);
     if (t->miss.stale != NULL)
@@ -189,20 +188,18 @@ void transaction_fetch_over(struct transaction *t, bool request_unfinished)
         t->client->close_after = true;
 }
 
-/* --- access lists that need an address -------------------------------------------------------------------------- */
+/* --- access lists that need more than the request ----------------------------------------------------------------- */
 
-static void admitted(struct resolve_query *q, enum resolve_status status, const struct addr *addrs, size_t n)
+static void admitted(struct admission *a, const struct access_verdict *v)
 {
-    struct transaction *t = CONTAINER_OF(q, struct transaction, query);
+    struct transaction *t = CONTAINER_OF(a, struct transaction, admission);
     struct client_conn *c = t->client;
-    struct access_verdict v;
 
-    (void)status; /* without an address no `dst` matches; the fetch will say what was wrong with the name */
-    v = request_access_dst(t->settings->http_access, t->request, addrs, n);
-    if (v.answer == ACCESS_ALLOWED) {
-        serve_admitted(c, t->request, t, v.where);
+    t->log.user = t->request->user;
+    if (v->answer == ACCESS_ALLOWED) {
+        serve_admitted(c, t->request, t, v->where);
     } else {
-        serve_denied(c, t->request, t->settings, &v);
+        serve_denied(c, t->request, t->settings, v);
         (void)client_conn_flush(c);
         transaction_drop(t);
     }
@@ -215,8 +212,11 @@ void transaction_admit(struct transaction *t)
 
 static void admit(struct transaction *t)
 {
-    t->query.done = admitted;
-    resolve(t->pw->resolver, &t->query, t->request->uri.host, t->request->uri.port);
+    t->admission.pw = t->pw;
+    t->admission.settings = t->settings;
+    t->admission.request = t->request;
+    t->admission.done = admitted;
+    admission_start(&t->admission);
 }
 
 /* --- where the answer comes from -------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
-/* proxy/transaction.h: one request that could not be answered at once: waits for its access list's DNS answer, for a
+/* proxy/transaction.h: one request that could not be answered at once: waits for what its access list needs, for a
  * fill (its own fetch or somebody else's), and relays the answer to its client.
  *
- *   ADMIT --dst known--> DECIDE --miss--> HEAD --> RELAY --> over
+ *   ADMIT --let in-----> DECIDE --miss--> HEAD --> RELAY --> over
  *                          `--large hit---------------^
  *
  * It knows heads and bodies, not the wire to the origin: that is fetch.c's. Threads: its client's worker. */
@@ -19,7 +19,7 @@ struct transaction *transaction_new(struct client_conn *c, const struct request 
 
 /* Which of these it starts with; set before transaction_client_ready() first runs, or from within it. */
 
-/* http_access needs addresses: resolve, then check again. */
+/* http_access needs more than the request: addresses, the user (admission.h). */
 void transaction_admit(struct transaction *t);
 /* Fetch, or wait for a fetch under way. stale: a stored response to validate (a reference is taken), or NULL.
  * cacheable: the

@@ -2,7 +2,7 @@
  * from; transaction_answer.c: which answer, and its head; transaction_relay.c: interim responses and the body. */
 #pragma once
 #include "cache/object.h"
-#include "net/resolve.h"
+#include "proxy/admission.h"
 #include "proxy/error_page.h"
 #include "proxy/fetch.h"
 #include "proxy/purge.h"
@@ -30,7 +30,7 @@ struct transaction {
     uint64_t base;  /* of the fill's first byte, in the representation */
     uint64_t skip;  /* bytes of the fill that are in front of it, and were not passed over yet */
     bool continues; /* miss.begins and what the fetch brings make the answer together */
-    struct resolve_query query;
+    struct admission admission;
     struct purge_run purge;
     struct log_entry log;
     int error_status;            /* of the page when the fetch fails; 0: the page's own */

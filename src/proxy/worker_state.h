@@ -1,6 +1,7 @@
 /* proxy/worker_state.h: what the proxy keeps per worker. Private to src/proxy. Its worker's thread only, but for the
  * atomics. */
 #pragma once
+#include "access/auth.h"
 #include "cache/store.h"
 #include "conf/settings.h"
 #include "net/client_tally.h"
@@ -26,10 +27,13 @@ struct proxy_worker {
     struct settings *settings; /* in force here; one reference */
     bool logging;              /* access_log_enabled(settings) */
     bool annotating;           /* settings make annotations */
+    bool counting_users;       /* settings ask for addresses per user */
     bool tallying;             /* settings ask for connections per address */
     int64_t refusal_told;      /* monotonic microseconds: the last line in cache.log about one too many */
     struct resolver *resolver;
     struct pool *pool;
+    struct auth *auth;
+    struct auth_shared *auth_shared;  /* all workers' */
     struct port_listener **listeners; /* proxy.c's */
     size_t n_listeners;
     struct list_node clients;       /* struct client_conn */

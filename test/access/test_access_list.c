@@ -312,7 +312,7 @@ static void tell(void *ctx, const struct access_line_seen *line)
     n += (size_t)snprintf(told->text + n, sizeof told->text - n, "%s%s", line->where, line->decides ? "!" : "");
     for (size_t i = 0; i < line->n; i++)
         n += (size_t)snprintf(told->text + n, sizeof told->text - n, " %.*s=%c", SPAN_ARG(line->words[i].name),
-                              line->words[i].is_asked ? "nya?"[line->words[i].answer] : '-');
+                              line->words[i].is_asked ? "ny?lau"[line->words[i].answer] : '-');
     snprintf(told->text + n, sizeof told->text - n, ";");
 }
 

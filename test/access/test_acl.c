@@ -22,7 +22,7 @@ static const struct {
     { "a name that can't be used", "!lan src all", FAILS, 0, "'!'", NULL },
     { "unknown type", "x dstdoman a.test", FAILS, 1, "unknown", "dstdomain" },
     { "unknown type like none", "x frobnicate a.test", FAILS, 1, "unknown", NULL },
-    { "Squid's but not ours", "x proxy_auth REQUIRED", FAILS, 1, "acl type 'proxy_auth' is not supported yet", NULL },
+    { "Squid's but not ours", "x ident REQUIRED", FAILS, 1, "acl type 'ident' is not supported yet", NULL },
     { "another", "x srcdomain .a.test", FAILS, 1, "not supported yet", NULL },
     { "another", "x ssl::server_name .a.test", FAILS, 1, "not supported yet", NULL },
     { "told once", "x ident joe; x src all", FAILS, 0, "failed before", NULL },
@@ -151,7 +151,7 @@ static void failed_acls_are_undecided(void **state)
     struct acl_problem p;
 
     (void)state;
-    assert_false(define_line(s, "auth proxy_auth REQUIRED", &p));
+    assert_false(define_line(s, "auth ident REQUIRED", &p));
     assert_non_null(acl_find(s, SPAN("auth")));
     assert_int_equal(acl_matches(acl_find(s, SPAN("auth")), &f), ACL_UNDECIDED);
     acl_set_free(&s);

@@ -144,6 +144,18 @@ static const struct {
 } lines[] = {
     /* what would widen access, drop a limit or a filter must not be ignored */
     { "auth_param basic program /x", ERROR },
+    { "auth_param basic file /x", ERROR }, /* no other file is read here */
+    { "auth_param ntlm program /x", ERROR },
+    { "acl x proxy_auth REQUIRED", ERROR }, /* who is to check them? */
+    { "acl x max_user_ip 2", ERROR },
+    { "auth_param basic realm My proxy", FINE },
+    { "auth_param basic credentialsttl 5 minutes", FINE },
+    { "auth_param basic children 5 startup=0 idle=1 queue-size=10", FINE },
+    { "auth_param basic children none", ERROR },
+    { "authenticate_ttl 1 hour", FINE },
+    { "authenticate_ip_ttl 60 seconds", FINE },
+    { "authenticate_cache_garbage_interval 1 hour", FINE },
+    { "authenticate_cache_max 0", ERROR },
     { "external_acl_type x %SRC /x", ERROR },
     { "url_rewrite_program /x", ERROR },
     { "redirect_program /x", ERROR },

@@ -1,0 +1,137 @@
+#include "access/auth_private.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include "access/credentials.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define TELL_US (60 * US_PER_S)
+
+struct auth_shared {
+    struct job_pool *jobs;
+    struct user_addresses *addresses;
+};
+
+struct auth_shared *auth_shared_new(void)
+{
+    struct auth_shared *s = xcalloc(1, sizeof *s);
+
+    s->jobs = job_pool_new();
+    s->addresses = user_addresses_new();
+    return s;
+}
+
+void auth_shared_end(struct auth_shared *s)
+{
+    job_pool_free(&s->jobs);
+}
+
+void auth_shared_free(struct auth_shared **holder)
+{
+    struct auth_shared *s = *holder;
+
+    *holder = NULL;
+    if (s == NULL)
+        return;
+    job_pool_free(&s->jobs);
+    user_addresses_free(&s->addresses);
+    free(s);
+}
+
+struct user_addresses *auth_addresses(struct auth_shared *s)
+{
+    return s->addresses;
+}
+
+struct job_pool *auth_jobs(struct auth_shared *s)
+{
+    return s->jobs;
+}
+
+struct auth *auth_new(struct worker *w, struct auth_shared *s)
+{
+    struct auth *a = xcalloc(1, sizeof *a);
+
+    a->worker = w;
+    a->shared = s;
+    a->logins = logins_new();
+    return a;
+}
+
+void auth_free(struct auth **holder)
+{
+    struct auth *a = *holder;
+
+    *holder = NULL;
+    if (a == NULL)
+        return;
+    logins_free(&a->logins);
+    free(a);
+}
+
+void auth_sweep(struct auth *a, const struct auth_settings *s, int64_t mono)
+{
+    if (mono - a->swept < s->garbage_interval)
+        return;
+    a->swept = mono;
+    logins_drop_unused(a->logins, mono - s->ttl);
+}
+
+void auth_busy(struct auth *a, struct auth_result *r)
+{
+    int64_t mono = worker_mono(a->worker);
+
+    r->answer = AUTH_BUSY;
+    r->why = "too many passwords wait to be checked";
+    if (a->told_busy != 0 && mono - a->told_busy < TELL_US)
+        return;
+    a->told_busy = mono;
+    log_line(LOG_IMPORTANT, "WARNING: too many passwords wait to be checked: see `auth_param basic children`");
+}
+
+void auth_settle(struct auth *a, struct login *one, const struct auth_result *r)
+{
+    struct list_node askers = one->askers;
+
+    /* A ring's head can't be copied while nodes point to it. */
+    if (list_empty(&one->askers)) {
+        list_init(&askers);
+    } else {
+        askers.next->prev = &askers;
+        askers.prev->next = &askers;
+        list_init(&one->askers);
+    }
+    one->is_pending = false;
+    one->is_good = r->answer == AUTH_USER;
+    if (!one->is_good)
+        logins_drop(a->logins, one); /* before anybody is told: they may ask again, and this one may go then */
+    while (!list_empty(&askers)) {
+        struct auth_query *q = CONTAINER_OF(askers.next, struct auth_query, node);
+
+        list_remove(&q->node);
+        q->done(q, r);
+    }
+}
+
+void auth_cancel(struct auth_query *q)
+{
+    if (list_linked(&q->node))
+        list_remove(&q->node);
+}
+
+void auth_ask(struct auth *a, const struct auth_settings *s, struct span value, struct auth_query *query,
+              struct auth_result *r)
+{
+    struct span scheme, rest;
+
+    *r = (struct auth_result){ .answer = AUTH_NOBODY };
+    if (!credentials_split(value, &scheme, &rest)) {
+        r->why = "malformed credentials";
+    } else if (span_eq_nocase(scheme, SPAN("Basic")) && s->schemes[AUTH_BASIC].works) {
+        auth_basic_ask(a, s, rest, query, r);
+    } else {
+        r->why = "credentials of a kind that wasn't asked for";
+    }
+}

@@ -1,0 +1,48 @@
+/* access/auth.h: who is the user? Credentials of a request are looked up among those that were right lately; what isn't
+ * there is found out elsewhere (a thread that computes password hashes), and the answer comes back to the worker.
+ *
+ * Threads: struct auth is one worker's; struct auth_shared any's. */
+#pragma once
+#include "access/auth_settings.h"
+#include "access/user_addresses.h"
+#include "net/worker.h"
+
+struct auth_shared; /* the process's: threads, and the users' addresses */
+struct auth_shared *auth_shared_new(void);
+/* Workers have ended, but aren't freed: what is under way comes back to them. */
+void auth_shared_end(struct auth_shared *s);
+void auth_shared_free(struct auth_shared **holder);
+struct user_addresses *auth_addresses(struct auth_shared *s);
+
+struct auth;
+struct auth *auth_new(struct worker *w, struct auth_shared *s);
+/* After auth_shared_end() and the worker's last messages; every query has been cancelled. */
+void auth_free(struct auth **holder);
+/* About once a second: what nobody asks for is forgotten. */
+void auth_sweep(struct auth *a, const struct auth_settings *s, int64_t mono);
+
+enum auth_answer {
+    AUTH_USER,   /* they are right */
+    AUTH_NOBODY, /* there are none, or they aren't */
+    AUTH_BUSY,   /* it can't be found out now: too many are waiting */
+    AUTH_WAIT,   /* it takes a while: query->done() will be called, not from within auth_ask() */
+};
+
+struct auth_result {
+    enum auth_answer answer;
+    struct span user; /* AUTH_USER; else who they say they are, or "". Valid until the caller returns to the loop */
+    bool any_case;    /* the name counts in any letter case: it is in lower case */
+    const char *why;  /* not AUTH_USER: static text for log and page */
+};
+
+/* Somebody who waits. Embedded; zeroed. */
+struct auth_query {
+    struct list_node node;
+    void (*done)(struct auth_query *q, const struct auth_result *r);
+};
+void auth_cancel(struct auth_query *q); /* idempotent */
+
+/* value: that of the one field with credentials. query NULL: only what is known at once; AUTH_WAIT then means that it isn't.
+ * The settings outlive the answer no longer than this call. */
+void auth_ask(struct auth *a, const struct auth_settings *s, struct span value, struct auth_query *query,
+              struct auth_result *r);

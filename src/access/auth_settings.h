@@ -1,0 +1,46 @@
+/* access/auth_settings.h: auth_param and its kin, read: how users are asked who they are. Part of struct settings. */
+#pragma once
+#include "access/htpasswd.h"
+#include "base/strbuf.h"
+
+enum auth_scheme { AUTH_BASIC, AUTH_SCHEME_N };
+
+struct auth_children { /* children N [startup=] [idle=] [concurrency=] [queue-size=] */
+    int max;           /* 0: not said */
+    int startup, idle, concurrency;
+    int queue_size; /* -1: not said: twice max */
+};
+
+struct auth_scheme_settings {
+    bool is_named; /* some auth_param line has it */
+    bool works;    /* it can tell right credentials from wrong: it is offered */
+    char *where;   /* FILE:LINE of its first line */
+    char *realm;
+    struct auth_children children;
+    /* Basic */
+    char *file_path;            /* auth_param basic file */
+    struct htpasswd_file *file; /* NULL: none */
+    int64_t credentials_ttl;    /* microseconds */
+    bool case_sensitive, utf8;
+};
+
+struct auth_settings {
+    struct auth_scheme_settings schemes[AUTH_SCHEME_N];
+    enum auth_scheme order[AUTH_SCHEME_N]; /* as they are offered: that of their first lines */
+    unsigned n;
+    int64_t ttl, garbage_interval, ip_ttl; /* authenticate_*; microseconds */
+    int cache_max;                         /* authenticate_cache_max */
+};
+
+const char *auth_scheme_name(enum auth_scheme s); /* "Basic" */
+/* Some scheme works. */
+static inline bool auth_is_set(const struct auth_settings *s)
+{
+    for (unsigned i = 0; i < s->n; i++)
+        if (s->schemes[s->order[i]].works)
+            return true;
+    return false;
+}
+void auth_settings_free(struct auth_settings *s);
+/* A field for each scheme that is offered, with its end: Proxy-Authenticate, or WWW-Authenticate of an accelerator. */
+void auth_settings_challenge(const struct auth_settings *s, bool accel, struct strbuf *out);

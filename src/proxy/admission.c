@@ -1,0 +1,119 @@
+#include "proxy/admission.h"
+
+#include "proxy/request_access.h"
+
+/* --- who is it? -------------------------------------------------------------------------------------------------------- */
+
+static void take_user(struct proxy_worker *pw, const struct settings *s, struct request *r,
+                      const struct auth_result *found)
+{
+    request_set_user(r, found->user);
+    r->user_any_case = found->any_case;
+    r->user_problem = found->why;
+    r->user_unchecked = found->answer == AUTH_BUSY;
+    r->user_state = found->answer == AUTH_USER ? USER_KNOWN : USER_ABSENT;
+    if (r->user_state == USER_KNOWN && pw->counting_users) {
+        r->user_table = auth_addresses(pw->auth_shared);
+        r->user_addresses = user_addresses_seen(r->user_table, r->user, request_acl_client(r), worker_mono(pw->worker),
+                                                s->auth.ip_ttl, (size_t)s->auth.cache_max);
+    }
+}
+
+/* False: it takes a while; query, if there is one, waits for it. */
+static bool find_user(struct proxy_worker *pw, const struct settings *s, struct request *r, struct auth_query *query)
+{
+    enum token field = r->accel ? TOKEN_AUTHORIZATION : TOKEN_PROXY_AUTHORIZATION;
+    const struct head_field *f = head_find(r->head, field);
+    struct auth_result found = { .answer = AUTH_NOBODY, .why = "no credentials" };
+
+    if (f != NULL && head_next(r->head, f) != NULL)
+        found.why = "more than one field with credentials";
+    else if (f != NULL)
+        auth_ask(pw->auth, &s->auth, field_value(r->head, f), query, &found);
+    if (found.answer == AUTH_WAIT)
+        return false;
+    take_user(pw, s, r, &found);
+    return true;
+}
+
+/* --- at once ------------------------------------------------------------------------------------------------------------ */
+
+bool admission_at_once(struct proxy_worker *pw, struct request *r, struct access_verdict *v)
+{
+    const struct access_list *list = pw->settings->http_access;
+    struct addr dst[RESOLVE_ADDRS_MAX];
+    bool dst_known = false, negative = false;
+    size_t n_dst = 0;
+
+    *v = request_access(list, r);
+    while (!access_is_final(v->answer)) {
+        if (v->answer == ACCESS_NEED_USER) {
+            if (!find_user(pw, pw->settings, r, NULL))
+                return false;
+        } else {
+            n_dst = resolve_cached(pw->resolver, r->uri.host, r->uri.port, dst, &negative);
+            if (n_dst == 0 && !negative)
+                return false;
+            dst_known = true;
+        }
+        *v = dst_known ? request_access_dst(list, r, dst, n_dst) : request_access(list, r);
+    }
+    return true;
+}
+
+/* --- in a while --------------------------------------------------------------------------------------------------------- */
+
+static void go_on(struct admission *a);
+
+static void resolved(struct resolve_query *q, enum resolve_status status, const struct addr *addrs, size_t n)
+{
+    struct admission *a = CONTAINER_OF(q, struct admission, query);
+
+    (void)status; /* without an address no `dst` matches; the fetch will say what was wrong with the name */
+    a->dst_known = true;
+    a->n_dst = n < RESOLVE_ADDRS_MAX ? n : RESOLVE_ADDRS_MAX;
+    if (a->n_dst > 0)
+        memcpy(a->dst, addrs, a->n_dst * sizeof *addrs);
+    go_on(a);
+}
+
+static void user_found(struct auth_query *q, const struct auth_result *found)
+{
+    struct admission *a = CONTAINER_OF(q, struct admission, login);
+
+    take_user(a->pw, a->settings, a->request, found);
+    go_on(a);
+}
+
+static void go_on(struct admission *a)
+{
+    const struct access_list *list = a->settings->http_access;
+    struct access_verdict v;
+
+    for (;;) {
+        v = a->dst_known ? request_access_dst(list, a->request, a->dst, a->n_dst) : request_access(list, a->request);
+        if (access_is_final(v.answer)) {
+            a->done(a, &v);
+            return;
+        }
+        if (v.answer == ACCESS_NEED_DST) {
+            a->query.done = resolved;
+            resolve(a->pw->resolver, &a->query, a->request->uri.host, a->request->uri.port);
+            return;
+        }
+        a->login.done = user_found;
+        if (!find_user(a->pw, a->settings, a->request, &a->login))
+            return;
+    }
+}
+
+void admission_start(struct admission *a)
+{
+    go_on(a);
+}
+
+void admission_cancel(struct admission *a)
+{
+    resolve_cancel(&a->query);
+    auth_cancel(&a->login);
+}
