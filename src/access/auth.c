@@ -12,6 +12,7 @@
 struct auth_shared {
     struct job_pool *jobs;
     struct user_addresses *addresses;
+    struct nonces *nonces;
 };
 
 struct auth_shared *auth_shared_new(void)
@@ -20,6 +21,7 @@ struct auth_shared *auth_shared_new(void)
 
     s->jobs = job_pool_new();
     s->addresses = user_addresses_new();
+    s->nonces = nonces_new();
     return s;
 }
 
@@ -37,6 +39,7 @@ void auth_shared_free(struct auth_shared **holder)
         return;
     job_pool_free(&s->jobs);
     user_addresses_free(&s->addresses);
+    nonces_free(&s->nonces);
     free(s);
 }
 
@@ -48,6 +51,11 @@ struct user_addresses *auth_addresses(struct auth_shared *s)
 struct job_pool *auth_jobs(struct auth_shared *s)
 {
     return s->jobs;
+}
+
+struct nonces *auth_nonces(struct auth_shared *s)
+{
+    return s->nonces;
 }
 
 struct auth *auth_new(struct worker *w, struct auth_shared *s)
@@ -73,10 +81,18 @@ void auth_free(struct auth **holder)
 
 void auth_sweep(struct auth *a, const struct auth_settings *s, int64_t mono)
 {
-    if (mono - a->swept < s->garbage_interval)
-        return;
-    a->swept = mono;
-    logins_drop_unused(a->logins, mono - s->ttl);
+    const struct auth_scheme_settings *digest = &s->schemes[AUTH_DIGEST];
+
+    if (mono - a->swept >= s->garbage_interval) {
+        a->swept = mono;
+        logins_drop_unused(a->logins, mono - s->ttl);
+    }
+    if (a->worker->id == 0 && digest->works && mono - a->nonces_swept >= digest->nonce_garbage_interval) {
+        const struct nonce_rules rules = auth_nonce_rules(s);
+
+        a->nonces_swept = mono;
+        nonces_sweep(a->shared->nonces, &rules, mono);
+    }
 }
 
 void auth_busy(struct auth *a, struct auth_result *r)
@@ -104,7 +120,7 @@ void auth_settle(struct auth *a, struct login *one, const struct auth_result *r)
         list_init(&one->askers);
     }
     one->is_pending = false;
-    one->is_good = r->answer == AUTH_USER;
+    one->is_good = r->answer == AUTH_USER || r->answer == AUTH_AGAIN;
     if (!one->is_good)
         logins_drop(a->logins, one); /* before anybody is told: they may ask again, and this one may go then */
     while (!list_empty(&askers)) {
@@ -121,16 +137,18 @@ void auth_cancel(struct auth_query *q)
         list_remove(&q->node);
 }
 
-void auth_ask(struct auth *a, const struct auth_settings *s, struct span value, struct auth_query *query,
+void auth_ask(struct auth *a, const struct auth_settings *s, const struct auth_request *q, struct auth_query *query,
               struct auth_result *r)
 {
     struct span scheme, rest;
 
     *r = (struct auth_result){ .answer = AUTH_NOBODY };
-    if (!credentials_split(value, &scheme, &rest)) {
+    if (!credentials_split(q->value, &scheme, &rest)) {
         r->why = "malformed credentials";
     } else if (span_eq_nocase(scheme, SPAN("Basic")) && s->schemes[AUTH_BASIC].works) {
         auth_basic_ask(a, s, rest, query, r);
+    } else if (span_eq_nocase(scheme, SPAN("Digest")) && s->schemes[AUTH_DIGEST].works) {
+        auth_digest_ask(a, s, q, rest, query, r);
     } else {
         r->why = "credentials of a kind that wasn't asked for";
     }

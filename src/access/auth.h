@@ -25,12 +25,14 @@ enum auth_answer {
     AUTH_USER,   /* they are right */
     AUTH_NOBODY, /* there are none, or they aren't */
     AUTH_BUSY,   /* it can't be found out now: too many are waiting */
+    AUTH_AGAIN,  /* to done() only: ask again, more is known now */
     AUTH_WAIT,   /* it takes a while: query->done() will be called, not from within auth_ask() */
 };
 
 struct auth_result {
     enum auth_answer answer;
     struct span user; /* AUTH_USER; else who they say they are, or "". Valid until the caller returns to the loop */
+    bool stale;       /* AUTH_NOBODY: right but for a challenge that is used up: auth_challenge() */
     bool any_case;    /* the name counts in any letter case: it is in lower case */
     const char *why;  /* not AUTH_USER: static text for log and page */
 };
@@ -42,7 +44,16 @@ struct auth_query {
 };
 void auth_cancel(struct auth_query *q); /* idempotent */
 
-/* value: that of the one field with credentials. query NULL: only what is known at once; AUTH_WAIT then means that it isn't.
+struct auth_request {
+    struct span value;          /* of the one field with credentials */
+    struct span method, target; /* as received */
+};
+
+/* query NULL: only what is known at once; AUTH_WAIT then means that it isn't.
  * The settings outlive the answer no longer than this call. */
-void auth_ask(struct auth *a, const struct auth_settings *s, struct span value, struct auth_query *query,
+void auth_ask(struct auth *a, const struct auth_settings *s, const struct auth_request *q, struct auth_query *query,
               struct auth_result *r);
+
+/* A field for each scheme that is offered, with its end: Proxy-Authenticate, or WWW-Authenticate of an accelerator. stale: what
+ * auth_ask() said of the credentials. */
+void auth_challenge(struct auth *a, const struct auth_settings *s, bool accel, bool stale, struct strbuf *out);

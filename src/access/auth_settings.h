@@ -1,9 +1,10 @@
 /* access/auth_settings.h: auth_param and its kin, read: how users are asked who they are. Part of struct settings. */
 #pragma once
+#include "access/digest.h"
 #include "access/htpasswd.h"
 #include "base/strbuf.h"
 
-enum auth_scheme { AUTH_BASIC, AUTH_SCHEME_N };
+enum auth_scheme { AUTH_BASIC, AUTH_DIGEST, AUTH_SCHEME_N };
 
 struct auth_children { /* children N [startup=] [idle=] [concurrency=] [queue-size=] */
     int max;           /* 0: not said */
@@ -17,11 +18,17 @@ struct auth_scheme_settings {
     char *where;   /* FILE:LINE of its first line */
     char *realm;
     struct auth_children children;
-    /* Basic */
-    char *file_path;            /* auth_param basic file */
+    char *file_path;            /* auth_param basic file, auth_param digest file */
     struct htpasswd_file *file; /* NULL: none */
-    int64_t credentials_ttl;    /* microseconds */
+    /* Basic */
+    int64_t credentials_ttl; /* microseconds */
     bool case_sensitive, utf8;
+    /* Digest */
+    enum digest_algorithm algorithms[DIGEST_ALGORITHM_N]; /* as they are offered */
+    unsigned n_algorithms;
+    int64_t nonce_garbage_interval, nonce_max_duration; /* microseconds */
+    int nonce_max_count;
+    bool nonce_strictness, check_nonce_count, post_workaround;
 };
 
 struct auth_settings {
@@ -42,5 +49,3 @@ static inline bool auth_is_set(const struct auth_settings *s)
     return false;
 }
 void auth_settings_free(struct auth_settings *s);
-/* A field for each scheme that is offered, with its end: Proxy-Authenticate, or WWW-Authenticate of an accelerator. */
-void auth_settings_challenge(const struct auth_settings *s, bool accel, struct strbuf *out);

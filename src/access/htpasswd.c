@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "access/digest.h"
 #include "access/password_hash.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -50,8 +51,28 @@ static void add(struct htpasswd *t, char *name, char *hash, unsigned line)
     t->entries[t->n++] = (struct entry){ name, hash, line };
 }
 
-/* NULL: it is in t. Else why it isn't. */
-static const char *read_line(struct htpasswd *t, struct span line, unsigned number)
+static bool is_ha1(struct span hex)
+{
+    return digest_is_hash(DIGEST_MD5, hex) || digest_is_hash(DIGEST_SHA256, hex);
+}
+
+/* What stands behind the name in htdigest's form: *hash is its HA1, or NULL in another realm. NULL: fine. */
+static const char *read_ha1(const char *realm, char **hash)
+{
+    char *ha1 = strchr(*hash, ':');
+
+    if (ha1 == NULL)
+        return "not NAME:REALM:HA1";
+    *ha1++ = '\0';
+    if (strcmp(*hash, realm) != 0)
+        *hash = NULL;
+    else
+        *hash = ha1;
+    return is_ha1(span_str(ha1)) ? NULL : "not a hash: write it with htdigest";
+}
+
+/* NULL: it is in t, or of no concern. Else why it isn't. */
+static const char *read_line(struct htpasswd *t, const struct htpasswd_form *form, struct span line, unsigned number)
 {
     const char *why = NULL;
     char *name, *hash;
@@ -66,8 +87,13 @@ static const char *read_line(struct htpasswd *t, struct span line, unsigned numb
         why = "not NAME:HASH";
     } else {
         *hash++ = '\0';
-        hash[strcspn(hash, ":")] = '\0'; /* some tools write more behind it */
-        if (password_hash_is_usable(hash, &why)) {
+        if (form->realm != NULL) {
+            why = read_ha1(form->realm, &hash);
+        } else {
+            hash[strcspn(hash, ":")] = '\0'; /* some tools write more behind it */
+            (void)password_hash_is_usable(hash, &why);
+        }
+        if (why == NULL && hash != NULL) {
             add(t, name, hash, number);
             return NULL;
         }
@@ -76,13 +102,14 @@ static const char *read_line(struct htpasswd *t, struct span line, unsigned numb
     return why;
 }
 
-struct htpasswd *htpasswd_parse(struct span text, bool fold_case, htpasswd_problem *problem, void *ctx)
+struct htpasswd *htpasswd_parse(struct span text, const struct htpasswd_form *form, htpasswd_problem *problem,
+                                void *ctx)
 {
     struct htpasswd *t = xcalloc(1, sizeof *t);
     unsigned number = 0;
 
     atomic_init(&t->refs, 1);
-    t->fold_case = fold_case;
+    t->fold_case = form->fold_case;
     for (size_t at = 0; at < text.len;) {
         const char *end = memchr(text.p + at, '\n', text.len - at);
         struct span line = span_of(text.p + at, end ? (size_t)(end - text.p) - at : text.len - at);
@@ -94,7 +121,7 @@ struct htpasswd *htpasswd_parse(struct span text, bool fold_case, htpasswd_probl
             line.len--;
         if (line.len == 0 || line.p[0] == '#')
             continue;
-        if ((why = read_line(t, line, number)) != NULL && problem != NULL)
+        if ((why = read_line(t, form, line, number)) != NULL && problem != NULL)
             problem(ctx, number, why);
     }
     if (t->n > 1)
@@ -115,11 +142,12 @@ void htpasswd_unref(struct htpasswd **holder)
     free(t);
 }
 
-const char *htpasswd_hash(const struct htpasswd *t, struct span user)
+/* The first entry of that name, and of those of so many digits (0: any). */
+static const char *find(const struct htpasswd *t, struct span user, size_t digits)
 {
     char *name = xspandup(user);
     size_t low = 0, high = t->n;
-    const char *hash;
+    const char *hash = NULL;
 
     for (char *c = name; t->fold_case && *c != '\0'; c++)
         *c = ascii_lower(*c);
@@ -131,9 +159,21 @@ const char *htpasswd_hash(const struct htpasswd *t, struct span user)
         else
             high = middle;
     }
-    hash = low < t->n && strcmp(t->entries[low].name, name) == 0 ? t->entries[low].hash : NULL;
+    for (; hash == NULL && low < t->n && strcmp(t->entries[low].name, name) == 0; low++)
+        if (digits == 0 || strlen(t->entries[low].hash) == digits)
+            hash = t->entries[low].hash;
     free(name);
     return hash;
+}
+
+const char *htpasswd_hash(const struct htpasswd *t, struct span user)
+{
+    return find(t, user, 0);
+}
+
+const char *htpasswd_ha1(const struct htpasswd *t, struct span user, size_t digits)
+{
+    return find(t, user, digits);
 }
 
 const char *htpasswd_any_hash(const struct htpasswd *t)
@@ -158,7 +198,7 @@ struct look {
 struct htpasswd_file {
     atomic_uint refs;
     char *path;
-    bool fold_case;
+    struct htpasswd_form form;
     atomic_uint_fast64_t generation; /* of what was seen last */
     atomic_int_fast64_t looked;      /* monotonic microseconds */
     pthread_mutex_t lock;            /* what follows; never held while the file is read by more than one */
@@ -215,24 +255,26 @@ static bool read_file(const char *path, struct strbuf *text)
 }
 
 /* NULL with errno. */
-static struct htpasswd *read_table(const char *path, bool fold_case, htpasswd_problem *problem, void *ctx)
+static struct htpasswd *read_table(const char *path, const struct htpasswd_form *form, htpasswd_problem *problem,
+                                   void *ctx)
 {
     struct strbuf text = { 0 };
     struct htpasswd *t = NULL;
     int error;
 
     if (read_file(path, &text))
-        t = htpasswd_parse(sb_view(&text), fold_case, problem, ctx);
+        t = htpasswd_parse(sb_view(&text), form, problem, ctx);
     error = errno;
     sb_free(&text);
     errno = error;
     return t;
 }
 
-struct htpasswd_file *htpasswd_file_open(const char *path, bool fold_case, htpasswd_problem *problem, void *ctx)
+struct htpasswd_file *htpasswd_file_open(const char *path, const struct htpasswd_form *form, htpasswd_problem *problem,
+                                         void *ctx)
 {
     struct look seen = look_at(path); /* before it is read: a change meanwhile is seen as one later */
-    struct htpasswd *t = read_table(path, fold_case, problem, ctx);
+    struct htpasswd *t = read_table(path, form, problem, ctx);
     struct htpasswd_file *f;
 
     if (t == NULL)
@@ -240,7 +282,8 @@ struct htpasswd_file *htpasswd_file_open(const char *path, bool fold_case, htpas
     f = xcalloc(1, sizeof *f);
     atomic_init(&f->refs, 1);
     f->path = xstrdup(path);
-    f->fold_case = fold_case;
+    f->form.fold_case = form->fold_case;
+    f->form.realm = form->realm != NULL ? xstrdup(form->realm) : NULL;
     f->seen = seen;
     f->table = t;
     f->table_generation = new_generation();
@@ -265,6 +308,7 @@ void htpasswd_file_unref(struct htpasswd_file **holder)
         return;
     htpasswd_unref(&f->table);
     pthread_mutex_destroy(&f->lock);
+    free((char *)(uintptr_t)f->form.realm);
     free(f->path);
     free(f);
 }
@@ -308,7 +352,7 @@ static void log_problem(void *ctx, unsigned line, const char *why)
 
 static void read_again(struct htpasswd_file *f, uint64_t generation)
 {
-    struct htpasswd *t = read_table(f->path, f->fold_case, log_problem, f);
+    struct htpasswd *t = read_table(f->path, &f->form, log_problem, f);
 
     f->table_generation = generation;
     if (t == NULL) {

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <openssl/core_names.h>
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,7 @@ void logins_drop(struct logins *l, struct login *one)
     *at = one->next;
     list_remove(&one->age);
     l->n--;
+    OPENSSL_cleanse(one->ha1, sizeof one->ha1);
     free(one);
 }
 

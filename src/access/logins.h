@@ -17,7 +17,8 @@ struct login {
     bool is_good;            /* it was found right: */
     int64_t verified;        /* when, monotonic microseconds */
     uint64_t generation;     /* by which state of the source (htpasswd_file_generation()) */
-    struct hash128 mark;     /* of what it was found by: the password's hash */
+    struct hash128 mark;     /* Basic: of what it was found by: the password's hash */
+    char ha1[65];            /* Digest: the user's HA1 */
     int64_t used;            /* asked for last */
     unsigned char key[LOGIN_KEY_BYTES];
     size_t user_len;

@@ -164,12 +164,15 @@ static bool crypt_matches(const char *password, const char *hash)
 bool password_hash_is_usable(const char *hash, const char **why)
 {
     int known;
+    bool usable;
 
-    *why = "the hash is cut short or mistyped";
-    if (starts(hash, APR1_PREFIX))
-        return apr1_is_usable(hash);
-    if (starts(hash, SHA_PREFIX))
-        return strlen(hash) == strlen(SHA_PREFIX) + SHA_DIGITS;
+    *why = NULL;
+    if (starts(hash, APR1_PREFIX) || starts(hash, SHA_PREFIX)) {
+        usable = starts(hash, APR1_PREFIX) ? apr1_is_usable(hash) : strlen(hash) == strlen(SHA_PREFIX) + SHA_DIGITS;
+        if (!usable)
+            *why = "the hash is cut short or mistyped";
+        return usable;
+    }
     /* 13 characters may be the old DES crypt, which looks at the first 8 of the password only; or plain text. */
     if (hash[0] != '$') {
         *why = "the password is in plain text, or hashed by the old DES: write it with `htpasswd -B`";

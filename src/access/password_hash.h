@@ -3,7 +3,8 @@
 #pragma once
 #include <stdbool.h>
 
-/* Is it a hash that password_matches() can compute? *why (static text) says why not: plain text above all. */
+/* Is it a hash that password_matches() can compute? *why (static text) says why not, plain text
+ * above all; else it is NULL. */
 bool password_hash_is_usable(const char *hash, const char **why);
 /* Compares in constant time. False also for a hash that isn't usable. */
 bool password_matches(const char *password, const char *hash);

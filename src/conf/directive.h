@@ -67,14 +67,14 @@ struct reading {
     struct settings *s;
     const struct conf_hooks *hooks;
     struct conf_report *report;
-    const struct lexer *lexer; /* of the line in hand */
-    bool closed;               /* from text: opens no file, resolves no name */
-    bool quoted_values;        /* configuration_includes_quoted_values */
-    struct place auth_file_at; /* auth_param basic file: the path */
-    struct place users_at;     /* the first acl that asks for users; file NULL: none */
-    unsigned depth;            /* of include */
-    struct place *said;        /* per directive, where it was said first; file NULL: not yet */
-    char **kept;               /* file names and list files, for as long as the reading lasts */
+    const struct lexer *lexer;                /* of the line in hand */
+    bool closed;                              /* from text: opens no file, resolves no name */
+    bool quoted_values;                       /* configuration_includes_quoted_values */
+    struct place auth_file_at[AUTH_SCHEME_N]; /* auth_param's `file`: the path */
+    struct place users_at;                    /* the first acl that asks for users; file NULL: none */
+    unsigned depth;                           /* of include */
+    struct place *said;                       /* per directive, where it was said first; file NULL: not yet */
+    char **kept;                              /* file names and list files, for as long as the reading lasts */
     size_t n_kept, kept_capacity;
 };
 

@@ -13,9 +13,10 @@ const struct directive directives_working[] = {
     /* who may */
     { "auth_param", &kind_auth_param, 0, NULL,
       .meaning =
-          "auth_param basic option value...\n"
+          "auth_param basic|digest option value...\n"
           "How users are asked who they are, for ACLs of type proxy_auth:\n"
-          "  file PATH: an htpasswd file: bcrypt, yescrypt, SHA-256 and SHA-512 crypt, $apr1$ or {SHA} hashes. It is\n"
+          "For basic: file PATH: an htpasswd file: bcrypt, yescrypt, SHA-256 and SHA-512 crypt, $apr1$ or {SHA} "
+          "hashes. It is\n"
           "    read again when it changes. `program /.../basic_ncsa_auth PATH` means the same.\n"
           "  children N [queue-size=N]: how many threads compute hashes (2 without it) and how many logins may wait "
           "for\n"
@@ -23,7 +24,16 @@ const struct directive directives_working[] = {
           "  realm TEXT: what the browser says it is asked for.\n"
           "  credentialsttl TIME: how long a password that was right isn't looked at again (2 hours).\n"
           "  casesensitive on|off: letter case counts in names of users (off).\n"
-          "  utf8 on|off: names and passwords are UTF-8 (off).",
+          "  utf8 on|off: names and passwords are UTF-8 (off).\n"
+          "For digest: file PATH (of htdigest: NAME:REALM:HASH; `program /.../digest_file_auth -c PATH` means the "
+          "same), realm,\n"
+          "  algorithm MD5|SHA-256...: what is offered, the better one first (MD5); HASH fits one of them.\n"
+          "  nonce_max_duration TIME, nonce_max_count N: how long and how often one challenge serves (30 minutes, "
+          "50).\n"
+          "  nonce_garbage_interval TIME: how often old ones are forgotten (5 minutes).\n"
+          "  check_nonce_count on|off: a request that is said twice is asked again (on). nonce_strictness on|off: "
+          "counts must\n"
+          "    go up by 1 (off). post_workaround on|off: takes for a POST what was computed for a GET (off).",
       .flags = REPEATS },
     { "authenticate_cache_garbage_interval", &kind_duration, AT(auth.garbage_interval), "1 hour",
       .meaning = "How often logins that weren't used for authenticate_ttl are forgotten." },

@@ -17,6 +17,7 @@
 struct auth_line {
     struct reading *r;
     const struct line *l;
+    enum auth_scheme which;
     struct auth_scheme_settings *scheme;
 };
 
@@ -90,51 +91,155 @@ static void set_file(const struct auth_line *a, const struct word *path)
 {
     free(a->scheme->file_path);
     a->scheme->file_path = xspandup(path->text);
-    a->r->auth_file_at = path->at;
+    a->r->auth_file_at[a->which] = path->at;
 }
 
-/* Squid's helper for htpasswd files needs no process here. */
-static bool is_ncsa(struct span program)
+static void read_file(const struct auth_line *a)
 {
+    set_file(a, &a->l->words[3]);
+}
+
+/* Squid's helpers for such files need no process here. */
+static const struct {
+    const char *program;
+    enum auth_scheme scheme;
+    const char *flag; /* in front of the path; NULL: none */
+} built_in[] = {
+    { "basic_ncsa_auth", AUTH_BASIC, NULL },
+    { "ncsa_auth", AUTH_BASIC, NULL },
+    { "digest_file_auth", AUTH_DIGEST, "-c" },
+    { "digest_pw_auth", AUTH_DIGEST, "-c" },
+};
+
+static void read_program(const struct auth_line *a)
+{
+    struct span program = a->l->words[3].text;
     const char *slash = program.len > 0 ? memrchr(program.p, '/', program.len) : NULL;
 
     if (slash != NULL)
         program = span_of(slash + 1, program.len - (size_t)(slash + 1 - program.p));
-    return span_eq(program, SPAN("basic_ncsa_auth")) || span_eq(program, SPAN("ncsa_auth"));
+    for (size_t i = 0; i < sizeof built_in / sizeof built_in[0]; i++) {
+        size_t path = 4 + (built_in[i].flag != NULL);
+
+        if (built_in[i].scheme == a->which && span_eq(program, span_str(built_in[i].program)) && a->l->n == path + 1 &&
+            (path == 4 || span_eq(a->l->words[4].text, span_str(built_in[i].flag)))) {
+            set_file(a, &a->l->words[path]);
+            return;
+        }
+    }
+    diag_error(a->r->report, a->l->words[3].at, NULL,
+               "helper programs are not supported yet: use `auth_param %s file PATH`",
+               a->which == AUTH_BASIC ? "basic" : "digest");
 }
 
-static void read_program(const struct auth_line *a)
+static void read_algorithms(const struct auth_line *a)
 {
-    if (is_ncsa(a->l->words[3].text) && a->l->n == 5)
-        set_file(a, &a->l->words[4]);
-    else
-        diag_error(a->r->report, a->l->words[3].at, NULL,
-                   "helper programs are not supported yet, but basic_ncsa_auth: use `auth_param basic file PATH`");
+    a->scheme->n_algorithms = 0;
+    for (size_t i = 3; i < a->l->n; i++) {
+        int k = 0;
+
+        while (k < DIGEST_ALGORITHM_N &&
+               !span_eq_nocase(a->l->words[i].text, span_str(digest_algorithm_name((enum digest_algorithm)k))))
+            k++;
+        if (k == DIGEST_ALGORITHM_N || a->scheme->n_algorithms == DIGEST_ALGORITHM_N)
+            bad_value(a, i, "algorithm: MD5, SHA-256 or both");
+        else
+            a->scheme->algorithms[a->scheme->n_algorithms++] = (enum digest_algorithm)k;
+    }
 }
+
+static void read_ttl(const struct auth_line *a)
+{
+    read_duration(a, &a->scheme->credentials_ttl);
+}
+
+static void read_case(const struct auth_line *a)
+{
+    read_switch(a, &a->scheme->case_sensitive);
+}
+
+static void read_utf8(const struct auth_line *a)
+{
+    read_switch(a, &a->scheme->utf8);
+}
+
+static void read_garbage_interval(const struct auth_line *a)
+{
+    read_duration(a, &a->scheme->nonce_garbage_interval);
+}
+
+static void read_max_duration(const struct auth_line *a)
+{
+    read_duration(a, &a->scheme->nonce_max_duration);
+}
+
+static void read_max_count(const struct auth_line *a)
+{
+    int64_t n;
+
+    if (value_count(a->l->words[3].text, 1, INT32_MAX, &n) == VALUE_OK)
+        a->scheme->nonce_max_count = (int)n;
+    else
+        bad_value(a, 3, "number of requests");
+}
+
+static void read_strictness(const struct auth_line *a)
+{
+    read_switch(a, &a->scheme->nonce_strictness);
+}
+
+static void read_check_count(const struct auth_line *a)
+{
+    read_switch(a, &a->scheme->check_nonce_count);
+}
+
+static void read_post_workaround(const struct auth_line *a)
+{
+    read_switch(a, &a->scheme->post_workaround);
+}
+
+#define BASIC (1u << AUTH_BASIC)
+#define DIGEST (1u << AUTH_DIGEST)
+
+static const struct {
+    const char *name;
+    unsigned schemes;
+    void (*read)(const struct auth_line *a);
+} options[] = {
+    { "file", BASIC | DIGEST, read_file },
+    { "program", BASIC | DIGEST, read_program },
+    { "children", BASIC | DIGEST, read_children },
+    { "realm", BASIC | DIGEST, read_realm },
+    { "credentialsttl", BASIC, read_ttl },
+    { "casesensitive", BASIC, read_case },
+    { "utf8", BASIC, read_utf8 },
+    { "algorithm", DIGEST, read_algorithms },
+    { "nonce_garbage_interval", DIGEST, read_garbage_interval },
+    { "nonce_max_duration", DIGEST, read_max_duration },
+    { "nonce_max_count", DIGEST, read_max_count },
+    { "nonce_strictness", DIGEST, read_strictness },
+    { "check_nonce_count", DIGEST, read_check_count },
+    { "post_workaround", DIGEST, read_post_workaround },
+};
+#define OPTIONS (sizeof options / sizeof options[0])
 
 static void read_option(const struct auth_line *a)
 {
-    static const char *const known[] = { "file", "program",        "children",      "realm",
-                                         "utf8", "credentialsttl", "casesensitive", NULL };
+    const char *known[OPTIONS + 1] = { NULL };
     struct span option = a->l->words[2].text;
+    size_t n = 0;
 
-    if (span_eq(option, SPAN("file")))
-        set_file(a, &a->l->words[3]);
-    else if (span_eq(option, SPAN("program")))
-        read_program(a);
-    else if (span_eq(option, SPAN("children")))
-        read_children(a);
-    else if (span_eq(option, SPAN("realm")))
-        read_realm(a);
-    else if (span_eq(option, SPAN("credentialsttl")))
-        read_duration(a, &a->scheme->credentials_ttl);
-    else if (span_eq(option, SPAN("casesensitive")))
-        read_switch(a, &a->scheme->case_sensitive);
-    else if (span_eq(option, SPAN("utf8")))
-        read_switch(a, &a->scheme->utf8);
-    else
-        diag_error(a->r->report, a->l->words[2].at, similar_word(known, option),
-                   "auth_param basic has no option '%.*s'", QUOTED_ARG(option));
+    for (size_t i = 0; i < OPTIONS; i++) {
+        if (!(options[i].schemes & 1u << a->which))
+            continue;
+        if (span_eq(option, span_str(options[i].name))) {
+            options[i].read(a);
+            return;
+        }
+        known[n++] = options[i].name;
+    }
+    diag_error(a->r->report, a->l->words[2].at, similar_word(known, option), "auth_param %.*s has no option '%.*s'",
+               QUOTED_ARG(a->l->words[1].text), QUOTED_ARG(option));
 }
 
 static struct auth_scheme_settings *scheme_of(struct auth_settings *s, enum auth_scheme which, struct place at)
@@ -148,6 +253,11 @@ static struct auth_scheme_settings *scheme_of(struct auth_settings *s, enum auth
     one->realm = xstrdup(DEFAULT_REALM);
     one->credentials_ttl = DEFAULT_TTL;
     one->children.queue_size = -1;
+    one->n_algorithms = 1; /* MD5 */
+    one->nonce_garbage_interval = 300 * US_PER_S;
+    one->nonce_max_duration = 1800 * US_PER_S;
+    one->nonce_max_count = 50;
+    one->check_nonce_count = true;
     s->order[s->n++] = which;
     return one;
 }
@@ -161,14 +271,15 @@ static void parse_auth_param(struct reading *r, const struct directive *d, const
     if (!words_between(r, l, 3, SIZE_MAX))
         return;
     scheme = l->words[1].text;
-    if (!span_eq_nocase(scheme, SPAN("basic"))) {
-        diag_error(r->report, l->words[1].at, NULL,
-                   "auth_param %.*s is not supported yet: its users would be locked out, or let in",
-                   QUOTED_ARG(scheme));
-        return;
-    }
-    a.scheme = scheme_of(&r->s->auth, AUTH_BASIC, l->words[0].at);
-    read_option(&a);
+    for (int i = 0; i < AUTH_SCHEME_N; i++)
+        if (span_eq_nocase(scheme, span_str(auth_scheme_name((enum auth_scheme)i)))) {
+            a.which = (enum auth_scheme)i;
+            a.scheme = scheme_of(&r->s->auth, a.which, l->words[0].at);
+            read_option(&a);
+            return;
+        }
+    diag_error(r->report, l->words[1].at, NULL,
+               "auth_param %.*s is not supported yet: its users would be locked out, or let in", QUOTED_ARG(scheme));
 }
 
 static void print_children(const struct auth_children *c, const char *name, struct strbuf *out)
@@ -182,19 +293,47 @@ static void print_children(const struct auth_children *c, const char *name, stru
     sb_char(out, '\n');
 }
 
+static const char *on_or_off(bool on)
+{
+    return on ? "on" : "off";
+}
+
+static void print_basic(const struct auth_scheme_settings *s, const char *name, struct strbuf *out)
+{
+    sb_printf(out, "%s credentialsttl %" PRId64 " seconds\n", name, s->credentials_ttl / US_PER_S);
+    sb_printf(out, "%s casesensitive %s\n", name, on_or_off(s->case_sensitive));
+    sb_printf(out, "%s utf8 %s\n", name, on_or_off(s->utf8));
+}
+
+static void print_digest(const struct auth_scheme_settings *s, const char *name, struct strbuf *out)
+{
+    sb_printf(out, "%s algorithm", name);
+    for (unsigned i = 0; i < s->n_algorithms; i++)
+        sb_printf(out, " %s", digest_algorithm_name(s->algorithms[i]));
+    sb_printf(out, "\n%s nonce_garbage_interval %" PRId64 " seconds\n", name, s->nonce_garbage_interval / US_PER_S);
+    sb_printf(out, "%s nonce_max_duration %" PRId64 " seconds\n", name, s->nonce_max_duration / US_PER_S);
+    sb_printf(out, "%s nonce_max_count %d\n", name, s->nonce_max_count);
+    sb_printf(out, "%s nonce_strictness %s\n", name, on_or_off(s->nonce_strictness));
+    sb_printf(out, "%s check_nonce_count %s\n", name, on_or_off(s->check_nonce_count));
+    sb_printf(out, "%s post_workaround %s\n", name, on_or_off(s->post_workaround));
+}
+
 static void print_auth_param(const struct settings *s, const struct directive *d, struct strbuf *out)
 {
+    static const char *const names[AUTH_SCHEME_N] = { [AUTH_BASIC] = "basic", [AUTH_DIGEST] = "digest" };
+
     for (unsigned i = 0; i < s->auth.n; i++) {
         const struct auth_scheme_settings *one = &s->auth.schemes[s->auth.order[i]];
-        char *name = xasprintf("%s basic", d->name);
+        char *name = xasprintf("%s %s", d->name, names[s->auth.order[i]]);
 
         if (one->file_path != NULL)
             sb_printf(out, "%s file %s\n", name, one->file_path);
         print_children(&one->children, name, out);
         sb_printf(out, "%s realm %s\n", name, one->realm);
-        sb_printf(out, "%s credentialsttl %" PRId64 " seconds\n", name, one->credentials_ttl / US_PER_S);
-        sb_printf(out, "%s casesensitive %s\n", name, one->case_sensitive ? "on" : "off");
-        sb_printf(out, "%s utf8 %s\n", name, one->utf8 ? "on" : "off");
+        if (s->auth.order[i] == AUTH_BASIC)
+            print_basic(one, name, out);
+        else
+            print_digest(one, name, out);
         free(name);
     }
 }
@@ -213,20 +352,24 @@ static void tell_line(void *ctx, unsigned line, const char *why)
         diag_warning(p->r->report, (struct place){ p->path, line, 0 }, NULL, "%s; this user can't log in", why);
 }
 
-static void open_file(struct reading *r, struct auth_scheme_settings *s)
+static void open_file(struct reading *r, enum auth_scheme which)
 {
+    struct auth_scheme_settings *s = &r->s->auth.schemes[which];
+    struct place at = r->auth_file_at[which];
+    struct htpasswd_form form = { .fold_case = which == AUTH_BASIC && !s->case_sensitive,
+                                  .realm = which == AUTH_DIGEST ? s->realm : NULL };
     struct file_problems problems = { r, s->file_path, 0 };
 
     if (r->closed) {
-        diag_error(r->report, r->auth_file_at, NULL, "other files can't be read from here");
+        diag_error(r->report, at, NULL, "other files can't be read from here");
         return;
     }
-    s->file = htpasswd_file_open(s->file_path, !s->case_sensitive, tell_line, &problems);
+    s->file = htpasswd_file_open(s->file_path, &form, tell_line, &problems);
     s->works = s->file != NULL;
     if (s->file == NULL)
-        diag_error(r->report, r->auth_file_at, NULL, "can't read '%s': %s", s->file_path, strerror(errno));
+        diag_error(r->report, at, NULL, "can't read '%s': %s", s->file_path, strerror(errno));
     else if (problems.n > LINES_TOLD)
-        diag_warning(r->report, r->auth_file_at, NULL, "'%s' has %u lines of no use in all", s->file_path, problems.n);
+        diag_warning(r->report, at, NULL, "'%s' has %u lines of no use in all", s->file_path, problems.n);
 }
 
 bool auth_is_asked_for(struct span acl_type)
@@ -239,8 +382,9 @@ void auth_complete(struct reading *r)
 {
     struct auth_settings *s = &r->s->auth;
 
-    if (s->schemes[AUTH_BASIC].file_path != NULL)
-        open_file(r, &s->schemes[AUTH_BASIC]);
+    for (int i = 0; i < AUTH_SCHEME_N; i++)
+        if (s->schemes[i].file_path != NULL)
+            open_file(r, (enum auth_scheme)i);
     if (r->report->errors == 0 && r->users_at.file != NULL && !auth_is_set(s))
         diag_error(r->report, r->users_at, NULL,
                    "this asks for users, but no auth_param says how to check them: see `auth_param basic file`");

@@ -10,6 +10,7 @@ static void take_user(struct proxy_worker *pw, const struct settings *s, struct 
     request_set_user(r, found->user);
     r->user_any_case = found->any_case;
     r->user_problem = found->why;
+    r->user_stale = found->stale;
     r->user_unchecked = found->answer == AUTH_BUSY;
     r->user_state = found->answer == AUTH_USER ? USER_KNOWN : USER_ABSENT;
     if (r->user_state == USER_KNOWN && pw->counting_users) {
@@ -29,7 +30,10 @@ static bool find_user(struct proxy_worker *pw, const struct settings *s, struct 
     if (f != NULL && head_next(r->head, f) != NULL)
         found.why = "more than one field with credentials";
     else if (f != NULL)
-        auth_ask(pw->auth, &s->auth, field_value(r->head, f), query, &found);
+        auth_ask(pw->auth, &s->auth,
+                 &(struct auth_request){ field_value(r->head, f), head_piece(r->head, r->head->method_name),
+                                         head_piece(r->head, r->head->target) },
+                 query, &found);
     if (found.answer == AUTH_WAIT)
         return false;
     take_user(pw, s, r, &found);
@@ -81,7 +85,8 @@ static void user_found(struct auth_query *q, const struct auth_result *found)
 {
     struct admission *a = CONTAINER_OF(q, struct admission, login);
 
-    take_user(a->pw, a->settings, a->request, found);
+    if (found->answer != AUTH_AGAIN)
+        take_user(a->pw, a->settings, a->request, found);
     go_on(a);
 }
 

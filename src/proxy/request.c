@@ -268,7 +268,7 @@ bool request_from_head(struct request *r, const struct head *h, const struct req
     r->user = SPAN_NONE;
     r->user_addresses = 0;
     r->user_table = NULL;
-    r->user_any_case = r->user_unchecked = false;
+    r->user_any_case = r->user_stale = r->user_unchecked = false;
     r->user_problem = NULL;
     r->user_text = NULL;
     r->text = NULL;

@@ -41,6 +41,7 @@ struct request {
     struct notes *notes, *client_notes; /* annotations; NULL unless the settings make some */
     enum user_state user_state;         /* admission.c finds it out when an access list asks */
     bool user_any_case;                 /* letter case doesn't count in names */
+    bool user_stale;                    /* USER_ABSENT: they were right, but for a challenge that is used up */
     bool user_unchecked;                /* USER_ABSENT: the credentials couldn't be looked at, there being too many */
     struct span user;                   /* USER_ABSENT: who the client says it is, or "" */
     const char *user_problem;           /* USER_ABSENT: what is wrong with the credentials; static text */

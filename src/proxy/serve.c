@@ -46,7 +46,7 @@ static void ask_for_login(struct client_conn *c, const struct request *r, const 
     if (r->user_unchecked)
         sb_str(&fields, "Retry-After: 1\r\n");
     else
-        auth_settings_challenge(&s->auth, r->accel, &fields);
+        auth_challenge(c->pw->auth, &s->auth, r->accel, r->user_stale, &fields);
     a.fields = sb_view(&fields);
     client_conn_error(c, &a);
     sb_free(&fields);

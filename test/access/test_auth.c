@@ -151,6 +151,7 @@ static void ask_all(void *arg)
     for (unsigned i = 0; i < ASKED; i++) {
         struct asker *a = &on->askers[i];
         char pair[32], value[80] = "Basic ";
+        struct auth_request q;
         struct auth_result r;
 
         a->on = on;
@@ -158,7 +159,8 @@ static void ask_all(void *arg)
         a->query.done = answered;
         snprintf(pair, sizeof pair, "Ann:%s", a->good ? "secret" : i % 4 == 1 ? "wrong" : "Secret");
         EVP_EncodeBlock((unsigned char *)value + 6, (const unsigned char *)pair, (int)strlen(pair));
-        auth_ask(on->auth, &settings, span_str(value), &a->query, &r);
+        q = (struct auth_request){ span_str(value), SPAN("GET"), SPAN("/") };
+        auth_ask(on->auth, &settings, &q, &a->query, &r);
         if (r.answer != AUTH_WAIT) {
             on->at_once++;
             count_answer(a, &r);
@@ -174,7 +176,7 @@ static void begin(const char *path)
     basic->works = true;
     basic->children = (struct auth_children){ .max = 2, .queue_size = 100 };
     basic->credentials_ttl = 3600 * US_PER_S;
-    basic->file = htpasswd_file_open(path, true, NULL, NULL);
+    basic->file = htpasswd_file_open(path, &(struct htpasswd_form){ .fold_case = true }, NULL, NULL);
     assert_non_null(basic->file);
     shared = auth_shared_new();
     for (unsigned i = 0; i < WORKERS; i++) {

@@ -72,6 +72,8 @@ static void other_forms_are_refused(void **state)
 
 #define SHA "{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ="
 
+static const struct htpasswd_form plain = { 0 }, folded = { .fold_case = true };
+
 struct told {
     unsigned n, last;
 };
@@ -90,7 +92,7 @@ static void lines_become_users(void **state)
     static const char text[] = "# users\n\nzoe:" SHA "\r\nAnn:" SHA ":more\nann:$apr1$q$qnoBAcGhblL0pIKbcxCkt0\n"
                                "bob:plain\n:x\nnothing\nlast:" SHA;
     struct told told = { 0 };
-    struct htpasswd *t = htpasswd_parse(SPAN(text), false, tell, &told);
+    struct htpasswd *t = htpasswd_parse(SPAN(text), &plain, tell, &told);
 
     (void)state;
     assert_int_equal(htpasswd_count(t), 4);
@@ -103,13 +105,32 @@ static void lines_become_users(void **state)
     assert_null(htpasswd_hash(t, SPAN("bob")));
     assert_null(htpasswd_hash(t, SPAN("LAST")));
     htpasswd_unref(&t);
-    t = htpasswd_parse(SPAN(text), true, NULL, NULL);
+    t = htpasswd_parse(SPAN(text), &folded, NULL, NULL);
     assert_string_equal(htpasswd_hash(t, SPAN("ANN")), SHA); /* the first of two */
     assert_string_equal(htpasswd_hash(t, SPAN("LAST")), SHA);
     htpasswd_unref(&t);
-    t = htpasswd_parse(SPAN_NONE, true, NULL, NULL);
+    t = htpasswd_parse(SPAN_NONE, &folded, NULL, NULL);
     assert_null(htpasswd_hash(t, SPAN("x")));
     assert_null(htpasswd_any_hash(t));
+    htpasswd_unref(&t);
+}
+
+static void htdigest_lines_are_of_one_realm(void **state)
+{
+#define MD5 "0123456789abcdef0123456789ABCDEF"
+    static const char text[] = "ann:here:" MD5 "\nann:there:ffffffffffffffffffffffffffffffff\n"
+                               "ann:here:" MD5 MD5 "\nbob:here:short\ncarl:here\ndora:there:" MD5 "\n";
+    const struct htpasswd_form form = { .realm = "here" };
+    struct told told = { 0 };
+    struct htpasswd *t = htpasswd_parse(SPAN(text), &form, tell, &told);
+
+    (void)state;
+    assert_int_equal(told.n, 2);
+    assert_int_equal(htpasswd_count(t), 2);
+    assert_string_equal(htpasswd_ha1(t, SPAN("ann"), 32), MD5);
+    assert_string_equal(htpasswd_ha1(t, SPAN("ann"), 64), MD5 MD5);
+    assert_null(htpasswd_ha1(t, SPAN("dora"), 32));
+    assert_null(htpasswd_ha1(t, SPAN("Ann"), 32));
     htpasswd_unref(&t);
 }
 
@@ -145,7 +166,7 @@ static void a_changed_file_is_read_again(void **state)
     (void)state;
     close(fd);
     write_file(path, "ann:" SHA "\n");
-    f = htpasswd_file_open(path, false, NULL, NULL);
+    f = htpasswd_file_open(path, &plain, NULL, NULL);
     first = htpasswd_file_generation(f, now);
     assert_true(has(f, "ann", &generation) && generation == first);
     write_file(path, "bob:" SHA "\n");
@@ -159,7 +180,7 @@ static void a_changed_file_is_read_again(void **state)
     assert_true(htpasswd_file_generation(f, now + 6 * US_PER_S) != generation);
     assert_true(has(f, "bob", &first));
     htpasswd_file_unref(&f);
-    assert_null(htpasswd_file_open(path, false, NULL, NULL));
+    assert_null(htpasswd_file_open(path, &plain, NULL, NULL));
 }
 
 int main(void)
@@ -168,6 +189,7 @@ int main(void)
         cmocka_unit_test(passwords_match_their_hashes_only),
         cmocka_unit_test(other_forms_are_refused),
         cmocka_unit_test(lines_become_users),
+        cmocka_unit_test(htdigest_lines_are_of_one_realm),
         cmocka_unit_test(a_changed_file_is_read_again),
     };
 

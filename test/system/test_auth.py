@@ -1,5 +1,6 @@
 """Users: who has to log in, who may, what is seen of it on the wire and in the log."""
 import base64
+import hashlib
 import json
 import os
 import re
@@ -384,13 +385,170 @@ def test_reload_takes_another_file(make, origin):
     assert p.get(page.url, login('bob')).status == 200
 
 
+DIGEST = 'auth_param digest file {dir}/digests\nauth_param digest realm here\n'
+DIGESTED = DIGEST + 'acl known proxy_auth REQUIRED\nhttp_access allow known\nhttp_access deny all'
+
+
+def hashed(algorithm, *parts):
+    return hashlib.new(algorithm, ':'.join(parts).encode()).hexdigest()
+
+
+@pytest.fixture
+def make_digest(make_proxy):
+    def make(conf=DIGESTED, algorithms=('md5', 'sha256'), **options):
+        p = make_proxy(conf, start=False, **options)
+        p.write('digests', ''.join(f'{u}:here:{hashed(a, u, "here", "secret")}\n' for u in ('ann', 'bob')
+                                   for a in algorithms))
+        users(p)
+        return p.start()
+    return make
+
+
+class DigestUser:
+    """Answers challenges; each request says `nc` one up."""
+
+    def __init__(self, user, password='secret', realm='here'):
+        self.user, self.password, self.realm, self.nc = user, password, realm, 0
+
+    def challenged(self, response, field='Proxy-Authenticate', which=0):
+        self.challenge = dict(re.findall(r'(\w+)="?([^",]*)"?', response.all(field)[which].partition(' ')[2]))
+        self.algorithm = {'MD5': 'md5', 'SHA-256': 'sha256'}[self.challenge['algorithm']]
+        self.nc = 0
+        return self
+
+    def field(self, uri, method='GET', nc=None, field='Proxy-Authorization', **other):
+        self.nc = nc or self.nc + 1
+        nonce, nc = other.get('nonce', self.challenge['nonce']), f'{self.nc:08x}'
+        ha1 = hashed(self.algorithm, self.user, self.realm, self.password)
+        response = hashed(self.algorithm, ha1, nonce, nc, 'c', 'auth', hashed(self.algorithm, method, uri))
+        return (f'{field}: Digest username="{self.user}", realm="{self.realm}", nonce="{nonce}", uri="{uri}", '
+                f'qop=auth, nc={nc}, cnonce="c", response="{other.get("response", response)}", '
+                f'algorithm={self.challenge["algorithm"]}')
+
+
+def test_digest_logs_in(make_digest, origin):
+    page = origin.page(ok(b'inside', FRESH))
+    p = make_digest()
+    r = p.get(page.url)
+    assert r.status == 407
+    assert re.fullmatch(r'Digest realm="here", nonce="[0-9a-f]{64}", qop="auth", algorithm=MD5, stale=false',
+                        r.get('Proxy-Authenticate'))
+    ann = DigestUser('ann').challenged(r)
+    for uri in (page.url, page.path, page.url):  # whole URL or path: clients of proxies send either
+        assert p.get(page.url, ann.field(uri)).status == 200
+    r = p.get(page.url, DigestUser('ann', 'wrong').challenged(r).field(page.url))
+    assert r.status == 407 and 'stale=false' in r.get('Proxy-Authenticate')
+    assert p.get(page.url, DigestUser('nobody').challenged(r).field(page.url)).status == 407
+    assert p.get(page.url, ann.field(page.path + 'x')).status == 407, 'for another URL'
+    assert p.get(page.url, ann.field(page.url, method='POST')).status == 407, 'for another method'
+    assert [line.user for line in p.logged(page.url, 8)] == ['-', 'ann', 'ann', 'ann', 'ann', 'nobody', 'ann', 'ann']
+    assert page.count == 1 and page.requests[0].get('Proxy-Authorization') is None
+
+
+def test_digest_offers_the_better_algorithm_first(make_digest, origin):
+    page = origin.page(ok(b'inside', FRESH))
+    p = make_digest(DIGEST + 'auth_param digest algorithm SHA-256 MD5\n' + DIGESTED[len(DIGEST):])
+    r = p.get(page.url)
+    assert [re.search('algorithm=([^,]*)', c).group(1) for c in r.all('Proxy-Authenticate')] == ['SHA-256', 'MD5']
+    for which in (0, 1):
+        assert p.get(page.url, DigestUser('bob').challenged(r, which=which).field(page.url)).status == 200
+    q = make_digest(algorithms=['sha256'])
+    bob = DigestUser('bob').challenged(r, which=0)
+    bob.challenge['nonce'] = re.search('nonce="([^"]*)"', q.get(page.url).get('Proxy-Authenticate')).group(1)
+    assert q.get(page.url, bob.field(page.url)).status == 407, "an algorithm that isn't offered"
+
+
+def test_digest_says_nothing_twice(make_digest, origin):
+    page = origin.page(ok(b'inside', FRESH))
+    p = make_digest()
+    ann = DigestUser('ann').challenged(p.get(page.url))
+    said = ann.field(page.url)
+    assert p.get(page.url, said).status == 200
+    for _ in range(2):  # on whatever worker
+        r = p.get(page.url, said)
+        assert r.status == 407 and 'stale=true' in r.get('Proxy-Authenticate')
+    assert p.get(page.url, ann.field(page.url, nc=9)).status == 200
+    assert p.get(page.url, ann.field(page.url, nc=8)).status == 200, 'connections overtake each other'
+    r = p.get(page.url, ann.field(page.url, nonce='0' * 64))
+    assert r.status == 407 and 'stale=true' in r.get('Proxy-Authenticate'), 'of an older process, perhaps'
+    assert p.get(page.url, ann.challenged(r).field(page.url)).status == 200
+
+
+def test_digest_nonces_are_used_up(make_digest, origin):
+    page = origin.page(ok(b'inside', FRESH))
+    p = make_digest(DIGEST + 'auth_param digest nonce_max_count 2\nauth_param digest nonce_strictness on\n' + DIGESTED[len(DIGEST):])
+    ann = DigestUser('ann').challenged(p.get(page.url))
+    assert [p.get(page.url, ann.field(page.url, nc=n)).status for n in (2, 1, 2, 3)] == [407, 200, 200, 407]
+    q = make_digest(DIGEST + 'auth_param digest nonce_max_duration 1 second\n' + DIGESTED[len(DIGEST):])
+    ann.challenged(q.get(page.url))
+    assert q.get(page.url, ann.field(page.url)).status == 200
+    soon(lambda: 'stale=true' in (q.get(page.url, ann.field(page.url)).get('Proxy-Authenticate') or ''), 'it is too old')
+    w = make_digest(DIGEST + 'auth_param digest check_nonce_count off\nauth_param digest post_workaround on\n' + DIGESTED[len(DIGEST):])
+    ann.challenged(w.get(page.url))
+    said = ann.field(page.url)
+    assert [w.get(page.url, said).status for _ in range(2)] == [200, 200]
+    assert w.ask('POST', page.url, said, body=b'x').status == 200
+
+
+def test_digest_file_changes(make_digest, origin):
+    page = origin.page(ok(b'inside', FRESH))
+    p = make_digest()
+    ann = DigestUser('ann').challenged(p.get(page.url))
+    assert p.get(page.url, ann.field(page.url)).status == 200
+    p.write('digests', f'ann:here:{hashed("md5", "ann", "here", "other")}\n')
+    soon(lambda: p.get(page.url, ann.challenged(p.get(page.url)).field(page.url)).status == 407, 'the old password is wrong')
+    ann.password = 'other'
+    assert p.get(page.url, ann.challenged(p.get(page.url)).field(page.url)).status == 200
+
+
+def test_digest_on_an_accelerator(make_digest, origin):
+    page = origin.page(ok(b'inside', FRESH))
+    p = make_digest(f'http_port 127.0.0.1:{{port}} accel defaultsite=site.test\n'
+                    f'cache_peer 127.0.0.1 parent {origin.port} 0 no-query originserver\n' + DIGESTED)
+    r = p.get(page.path, 'Host: site.test')
+    ann = DigestUser('ann').challenged(r, 'WWW-Authenticate')
+    assert p.get(page.path, 'Host: site.test', ann.field(page.path, field='Authorization')).status == 200
+
+
+def test_schemes_stand_in_the_order_of_their_lines(make_digest, origin):
+    page = origin.page(ok(b'inside', FRESH))
+    for conf in (DIGEST + BASIC, BASIC + DIGEST):
+        p = make_digest(conf + DIGESTED[len(DIGEST):])
+        r = p.get(page.url)
+        offered = [c.partition(' ')[0] for c in r.all('Proxy-Authenticate')]
+        assert offered == (['Digest', 'Basic'] if conf.startswith(DIGEST) else ['Basic', 'Digest'])
+        ann = DigestUser('ann').challenged(r, which=offered.index('Digest'))
+        assert p.get(page.url, ann.field(page.url)).status == p.get(page.url, login('bob')).status == 200
+
+
+@needs('curl')
+def test_curl_logs_in_by_digest(make_digest, origin):
+    page = origin.page(ok(b'inside', FRESH))
+    conf = DIGEST + 'auth_param digest algorithm SHA-256 MD5\n' + DIGESTED[len(DIGEST):]
+    p = make_digest(conf)
+
+    def curl(url, *args):
+        r = subprocess.run(['curl', '-s', '-o', '/dev/null', '-w', '%{http_code}', '-x', f'http://127.0.0.1:{p.port}',
+                            '--proxy-digest', *args, url], capture_output=True, text=True, timeout=20, check=False)
+        return r.stdout
+    assert curl(page.url, '-U', 'ann:secret') == '200'
+    assert curl(page.url + '?a=b', '-U', 'ann:secret') == '200'
+    assert curl(page.url, '-U', 'ann:wrong') == '407'
+    assert curl(page.url, '-U', 'ann:secret', '-p') == '200'  # CONNECT
+    assert curl(page.url, '-U', 'ann:secret', '-d', 'x') == '200'
+
+
 BAD = [
     ('acl a proxy_auth REQUIRED', r'squid\.conf:1:7: error: this asks for users'),
     ('acl a max_user_ip 1', r'squid\.conf:1:7: error: this asks for users'),
     ('auth_param basic file {dir}/missing', r"can't read '.*/missing': No such file"),
     ('auth_param basic program /usr/lib/squid/basic_ncsa_auth {dir}/missing', r"can't read '.*/missing': No such file"),
     ('auth_param basic program /bin/true', 'helper programs are not supported yet'),
-    ('auth_param digest program /bin/true', 'auth_param digest is not supported yet'),
+    ('auth_param digest program /bin/true', 'helper programs are not supported yet'),
+    ('auth_param digest file {dir}/missing', r"can't read '.*/missing': No such file"),
+    ('auth_param digest algorithm MD4', 'no algorithm'),
+    ('auth_param digest credentialsttl 1 hour', 'has no option'),
+    ('auth_param ntlm program /bin/true', 'auth_param ntlm is not supported yet'),
     ('auth_param basic credentalsttl 1 hour', "did you mean 'credentialsttl'"),
     ('auth_param basic children 0', 'no number from 1'),
     ('auth_param basic children 3 quue-size=3', 'no option of children'),

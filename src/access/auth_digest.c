@@ -1,0 +1,178 @@
+/* RFC 7616, by an htdigest file. */
+#include <stdlib.h>
+#include "access/auth_private.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define THREADS 1 /* nothing is computed: they only read the file */
+#define WAITING 100
+
+struct digest_job {
+    struct job job;
+    struct auth *auth;
+    struct login *login; /* pending: it stays */
+    struct htpasswd_file *file;
+    size_t digits;
+    uint64_t generation;
+    char ha1[DIGEST_HEX_MAX + 1]; /* found; "" */
+};
+
+static void free_job(struct digest_job *j)
+{
+    htpasswd_file_unref(&j->file);
+    free(j);
+}
+
+/* On a thread of the pool. */
+static void work(struct job *job)
+{
+    struct digest_job *j = CONTAINER_OF(job, struct digest_job, job);
+    struct htpasswd *t = htpasswd_file_table(j->file, &j->generation);
+    const char *ha1 = htpasswd_ha1(t, span_of(j->login->user, j->login->user_len), j->digits);
+
+    if (ha1 != NULL)
+        memcpy(j->ha1, ha1, j->digits + 1);
+    htpasswd_unref(&t);
+}
+
+static void done(struct job *job)
+{
+    struct digest_job *j = CONTAINER_OF(job, struct digest_job, job);
+    struct auth_result r = { .answer = AUTH_NOBODY, .why = "wrong user name or password" };
+    char user[DIGEST_USER_MAX + 1];
+
+    memcpy(user, j->login->user, j->login->user_len + 1);
+    r.user = span_of(user, j->login->user_len);
+    if (j->ha1[0] != '\0') {
+        r = (struct auth_result){ .answer = AUTH_AGAIN };
+        j->login->verified = worker_mono(j->auth->worker);
+        j->login->generation = j->generation;
+        memcpy(j->login->ha1, j->ha1, sizeof j->ha1);
+    } else if (!j->job.worked) {
+        auth_busy(j->auth, &r);
+    }
+    auth_settle(j->auth, j->login, &r);
+    free_job(j);
+}
+
+/* False: too many wait. */
+static bool hand_over(struct auth *a, const struct auth_scheme_settings *s, struct login *one, size_t digits)
+{
+    struct digest_job *j = xcalloc(1, sizeof *j);
+
+    j->job = (struct job){ .worker = a->worker, .work = work, .done = done };
+    j->auth = a;
+    j->login = one;
+    j->file = htpasswd_file_ref(s->file);
+    j->digits = digits;
+    if (job_pool_add(auth_jobs(a->shared), &j->job, THREADS, WAITING))
+        return true;
+    free_job(j);
+    return false;
+}
+
+/* The user's HA1 for this realm; NULL: *r says why there is none now. */
+static struct login *find_ha1(struct auth *a, const struct auth_settings *all, const struct digest_credentials *c,
+                              struct auth_query *query, struct auth_result *r)
+{
+    const struct auth_scheme_settings *s = &all->schemes[AUTH_DIGEST];
+    int64_t mono = worker_mono(a->worker);
+    uint64_t generation = htpasswd_file_generation(s->file, mono);
+    unsigned char key[LOGIN_KEY_BYTES];
+    struct login *one;
+
+    logins_key(a->logins, c->user, SPAN_NONE, span_str(digest_algorithm_name(c->algorithm)), key);
+    one = logins_find(a->logins, key, mono);
+    if (one != NULL && one->is_good && one->generation == generation)
+        return one;
+    r->answer = AUTH_WAIT;
+    if (query == NULL)
+        return NULL;
+    if (one == NULL)
+        one = logins_add(a->logins, key, c->user, mono, (size_t)all->cache_max);
+    if (!one->is_pending && !hand_over(a, s, one, digest_hex_len(c->algorithm))) {
+        logins_drop(a->logins, one);
+        auth_busy(a, r);
+        return NULL;
+    }
+    one->is_pending = true;
+    list_append(&one->askers, &query->node);
+    return NULL;
+}
+
+/* What follows scheme and authority of an absolute URL. */
+static struct span path_of(struct span url)
+{
+    const char *scheme = url.len > 0 ? memmem(url.p, url.len, "://", 3) : NULL, *end = url.p + url.len, *path;
+
+    if (scheme == NULL)
+        return url;
+    path = scheme + 3;
+    while (path < end && *path != '/' && *path != '?')
+        path++;
+    return path == end ? SPAN("/") : span_of(path, (size_t)(end - path));
+}
+
+/* RFC 7616 section 3.4.6: else what was overheard for one URL would do for others. Clients of proxies give the whole URL or
+ * its path alone. */
+static bool is_for(const struct digest_credentials *c, struct span target)
+{
+    return span_eq(c->uri, target) || span_eq(path_of(c->uri), path_of(target));
+}
+
+static bool is_right(const struct auth_scheme_settings *s, const struct digest_credentials *c, struct span ha1,
+                     struct span method)
+{
+    return digest_matches(c, ha1, method) ||
+           (s->post_workaround && span_eq(method, SPAN("POST")) && digest_matches(c, ha1, SPAN("GET")));
+}
+
+struct nonce_rules auth_nonce_rules(const struct auth_settings *s)
+{
+    const struct auth_scheme_settings *digest = &s->schemes[AUTH_DIGEST];
+
+    return (struct nonce_rules){ .max_duration = digest->nonce_max_duration,
+                                 .max_count = (unsigned)digest->nonce_max_count,
+                                 .check_count = digest->check_nonce_count,
+                                 .strict = digest->nonce_strictness,
+                                 .most = (size_t)s->cache_max };
+}
+
+static bool is_offered(const struct auth_scheme_settings *s, enum digest_algorithm a)
+{
+    for (unsigned i = 0; i < s->n_algorithms; i++)
+        if (s->algorithms[i] == a)
+            return true;
+    return false;
+}
+
+void auth_digest_ask(struct auth *a, const struct auth_settings *all, const struct auth_request *q, struct span rest,
+                     struct auth_query *query, struct auth_result *r)
+{
+    const struct auth_scheme_settings *s = &all->schemes[AUTH_DIGEST];
+    const struct nonce_rules rules = auth_nonce_rules(all);
+    struct digest_credentials *c = &a->digest;
+    struct login *one;
+
+    if (!digest_credentials_parse(rest, c, &r->why))
+        return;
+    r->user = c->user;
+    if (!span_eq(c->realm, span_str(s->realm)))
+        r->why = "Digest credentials for another realm";
+    else if (!is_offered(s, c->algorithm))
+        r->why = "Digest credentials with an algorithm that wasn't asked for";
+    else if (!is_for(c, q->target))
+        r->why = "Digest credentials for another URL";
+    else if ((one = find_ha1(a, all, c, query, r)) == NULL)
+        return;
+    else if (!is_right(s, c, span_str(one->ha1), q->method))
+        r->why = "wrong user name or password";
+    else if (nonce_use(auth_nonces(a->shared), c->nonce, c->nc, &rules, worker_mono(a->worker)) != NONCE_GOOD) {
+        r->stale = true;
+        r->why = "the Digest nonce is used up";
+    } else {
+        r->answer = AUTH_USER;
+        r->user = span_of(one->user, one->user_len);
+    }
+}
