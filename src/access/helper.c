@@ -8,6 +8,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 
+const char helper_is_late[] = "the helper program is too slow";
+
 /* --- pools ------------------------------------------------------------------------------------------------------ */
 
 struct helper_pool *helper_pool_new(const struct helper_config *c)
@@ -279,7 +281,7 @@ static void expire_queue(struct helper_pool *p, int64_t before)
         struct helper_question *q = CONTAINER_OF(n, struct helper_question, node);
 
         if (q->asked < before)
-            helper_give_up(dequeue(p, n), "the helper program is too slow");
+            helper_give_up(dequeue(p, n), helper_is_late);
     }
 }
 
@@ -299,7 +301,7 @@ static void expire_programs(struct helper_pool *p, int64_t before)
                 continue;
             list_remove(&q->node);
             g->n_asked--;
-            helper_give_up(q, "the helper program is too slow");
+            helper_give_up(q, helper_is_late);
             stuck = true;
         }
         if (stuck) {

@@ -47,6 +47,9 @@ struct helpers *helpers_new(struct worker *w);
 /* When no worker runs any more: all programs end, questions that are left are forgotten; their askers have cancelled them. */
 void helpers_free(struct helpers **holder);
 
+/* One of the reasons that `done` gives: its time was over. */
+extern const char helper_is_late[];
+
 /* A question, embedded in who asks; zeroed before use. */
 struct helper_question;
 struct helper_query {

@@ -155,6 +155,8 @@ static bool take_lines(struct program *g)
     while (at < g->in.len && (end = memchr(g->in.p + at, '\n', g->in.len - at)) != NULL) {
         size_t next = (size_t)(end - g->in.p) + 1;
 
+        if (next - 1 - at > HELPER_LINE_MAX)
+            break;
         if (!take_line(g, span_of(g->in.p + at, next - 1 - at)))
             return false;
         at = next;

@@ -97,10 +97,10 @@ extern const struct directive_kind kind_size, kind_signed_size, kind_duration, k
 /* kind_access.c */
 extern const struct directive_kind kind_acl, kind_access, kind_cachemgr;
 /* kind_port.c, kind_peer.c, kind_refresh.c, kind_log.c, kind_upgrade.c, kind_size_limit.c, kind_error_page.c,
- * kind_note.c, kind_header.c */
+ * kind_note.c, kind_header.c, kind_helper.c */
 extern const struct directive_kind kind_port, kind_peer, kind_peer_access, kind_refresh, kind_access_log,
     kind_logformat, kind_note, kind_upgrade, kind_size_limit, kind_deny_info, kind_header_access, kind_header_replace,
-    kind_header_add;
+    kind_header_add, kind_program, kind_children, kind_rewrite_timeout;
 
 /* kind_auth.c */
 extern const struct directive_kind kind_auth_param;
@@ -112,6 +112,19 @@ bool auth_is_asked_for(struct span acl_type);
 /* Adds `allow|deny acl...` from word `first` on to a list; implied: a word put before them, or NULL (kind_access.c). */
 void access_add_words(struct reading *r, struct access_list *list, const struct line *l, size_t first,
                       const char *implied);
+
+/* The path and arguments of a program from word `first` on; there is one at least (kind_helper.c). */
+void program_add_words(struct reading *r, struct program_setting *p, const struct line *l, size_t first);
+/* One of max=, startup=, idle= (behind that prefix), concurrency=, queue-size=, on-persistent-overload=. False: none of them. */
+bool program_option(struct reading *r, struct program_setting *p, const struct word *w, const char *prefix);
+/* name: for messages, copied. timeout: microseconds. */
+struct helper_pool *program_pool(const struct program_setting *p, const char *name, int64_t timeout);
+/* Its words and its pool (settings.c). */
+void program_free(struct program_setting *p);
+/* Once all is read: the rewriters' pools. */
+void rewriters_complete(struct reading *r);
+/* NUMBER [UNIT] from word 1 on: how many words; 0 after an error that was told (kind.c). */
+size_t duration_words(struct reading *r, const struct line *l, int64_t *us);
 
 /* Once all is read: the files of error_directory, deny_info and err_page_stylesheet (kind_error_page.c). */
 void error_pages_load(struct reading *r);

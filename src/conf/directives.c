@@ -81,6 +81,59 @@ const struct directive directives_working[] = {
       .meaning = "With follow_x_forwarded_for: access lists see the client it finds." },
     { "log_uses_indirect_client", &kind_switch, AT(log_uses_indirect_client), "on",
       .meaning = "With follow_x_forwarded_for: logs show the client it finds." },
+    /* helper programs */
+    { "helper_timeout", &kind_duration, AT(helper_timeout), "30 seconds",
+      .meaning = "How long a question to a helper program may wait for its answer, in all. A program that is later is "
+                 "replaced.",
+      .low = 1 },
+    { "url_rewrite_program", &kind_program, AT(url_rewrite.program), NULL,
+      .meaning = "url_rewrite_program /path [arguments]\n"
+                 "A program that is told each URL and may answer another one, or a redirection: OK rewrite-url=URL, OK "
+                 "status=302\n"
+                 "url=URL, ERR (as it is), BH (it failed). What it answers is judged as a client's URL is; nothing "
+                 "passes when it\n"
+                 "fails, but by url_rewrite_bypass.",
+      .aliases = "redirect_program" },
+    { "url_rewrite_children", &kind_children, AT(url_rewrite.program), "20 startup=0 idle=1 concurrency=0",
+      .meaning =
+          "url_rewrite_children number [startup=n] [idle=n] [concurrency=n] [queue-size=n]\n"
+          "How many of it run at the most, at once, and beyond the busy ones; how many questions each has at a time\n"
+          "(0: one, without channel numbers); and how many wait (twice the number).",
+      .aliases = "redirect_children" },
+    { "url_rewrite_access", &kind_access, AT(url_rewrite.access), NULL,
+      .meaning = "url_rewrite_access allow|deny [!]acl...\n"
+                 "Which requests it is asked about. Without any line all.",
+      .flags = REPEATS | ALLOWS, .aliases = "redirector_access" },
+    { "url_rewrite_host_header", &kind_switch, AT(url_rewrite_host_header), "on",
+      .meaning = "Host goes on as the new URL has it; off: as the client sent it.",
+      .aliases = "redirect_rewrites_host_header" },
+    { "url_rewrite_bypass", &kind_switch, AT(url_rewrite.bypass), "off",
+      .meaning = "When it fails or is overloaded, requests go on as they are; off: they get an error page.",
+      .aliases = "redirector_bypass" },
+    { "url_rewrite_extras", &kind_string, AT(url_rewrite.extras), "\"%>a/%>A %un %>rm myip=%la myport=%lp\"",
+      .meaning = "What follows the URL in its questions; the codes are logformat's." },
+    { "url_rewrite_timeout", &kind_rewrite_timeout, AT(url_rewrite_timeout), NULL,
+      .meaning =
+          "url_rewrite_timeout time unit [on_timeout=fail|bypass|retry|use_configured_response] [response=text]\n"
+          "How long it may take, instead of helper_timeout, and what then: an error page, on as it is, asked once "
+          "more, or\n"
+          "the text taken for its answer.",
+      .flags = RAW },
+    { "store_id_program", &kind_program, AT(store_id.program), NULL,
+      .meaning =
+          "store_id_program /path [arguments]\n"
+          "A program that is told the URL of each GET and HEAD and may answer what it is stored under: OK store-id=ID.",
+      .aliases = "storeurl_rewrite_program" },
+    { "store_id_children", &kind_children, AT(store_id.program), "20 startup=0 idle=1 concurrency=0",
+      .meaning = "As url_rewrite_children.", .aliases = "storeurl_rewrite_children" },
+    { "store_id_access", &kind_access, AT(store_id.access), NULL,
+      .meaning = "store_id_access allow|deny [!]acl...\n"
+                 "Which requests it is asked about. Without any line all.",
+      .flags = REPEATS | ALLOWS, .aliases = "storeurl_rewrite_access" },
+    { "store_id_bypass", &kind_switch, AT(store_id.bypass), "on",
+      .meaning = "When it fails or is overloaded, the URL itself is the key; off: requests get an error page." },
+    { "store_id_extras", &kind_string, AT(store_id.extras), "\"%>a/%>A %un %>rm myip=%la myport=%lp\"",
+      .meaning = "As url_rewrite_extras." },
     /* listening */
     { "http_port", &kind_port, AT(ports), NULL,
       .meaning = "http_port [address:]port [accel] [defaultsite=host[:port]] [no-vhost] [vport[=n]] [allow-direct] "

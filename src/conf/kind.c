@@ -154,6 +154,22 @@ static void print_signed_size(const struct settings *s, const struct directive *
         sb_printf(out, "%s %" PRId64 " bytes\n", d->name, bytes);
 }
 
+size_t duration_words(struct reading *r, const struct line *l, int64_t *us)
+{
+    struct span number = l->words[1].text, unit = SPAN_NONE;
+
+    for (const char *const *u = value_duration_units; l->n > 2 && !value_has_unit(number) && *u != NULL; u++)
+        if (span_eq_nocase(l->words[2].text, span_str(*u)))
+            unit = l->words[2].text;
+    if (!number_ok(r, l, value_duration(number, unit, US_PER_S, us), "time (such as 30 seconds)", value_duration_units))
+        return 0;
+    if (*us > THOUSAND_YEARS) {
+        diag_error(r->report, l->words[1].at, NULL, "'%.*s' is out of range", QUOTED_ARG(number));
+        return 0;
+    }
+    return unit.p != NULL ? 2 : 1;
+}
+
 static void parse_duration(struct reading *r, const struct directive *d, const struct line *l)
 {
     int64_t us, bare = d->flags & UNIT_MS ? 1000 : US_PER_S;

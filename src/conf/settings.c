@@ -76,6 +76,32 @@ static void free_lists(struct settings *s)
     free(s->nameservers);
 }
 
+void program_free(struct program_setting *p)
+{
+    for (size_t i = 0; p->argv != NULL && p->argv[i] != NULL; i++)
+        free(p->argv[i]);
+    free(p->argv);
+    free(p->written);
+    p->argv = NULL;
+    p->written = NULL;
+    helper_pool_close(&p->pool);
+}
+
+static void free_rewriter(struct settings *s, struct rewrite_setting *w)
+{
+    program_free(&w->program);
+    if (w->extras_format != NULL)
+        s->logformat_free(w->extras_format);
+}
+
+void settings_start_helpers(struct settings *s, struct helpers *host)
+{
+    if (s->url_rewrite.program.pool != NULL)
+        helper_pool_start(s->url_rewrite.program.pool, host);
+    if (s->store_id.program.pool != NULL)
+        helper_pool_start(s->store_id.program.pool, host);
+}
+
 static void free_logs(struct settings *s)
 {
     for (size_t i = 0; i < s->n_logs; i++) {
@@ -117,6 +143,9 @@ void settings_unref(struct settings **holder)
         return;
     free_lists(s);
     free_logs(s);
+    free_rewriter(s, &s->url_rewrite);
+    free_rewriter(s, &s->store_id);
+    free(s->url_rewrite_timeout.response);
     free_rows(s);
     auth_settings_free(&s->auth);
     acl_set_free(&s->acls);

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include "access/access_list.h"
 #include "access/auth_settings.h"
+#include "access/helper.h"
 #include "access/regex_set.h"
 #include "base/strbuf.h"
 #include "cache/freshness.h"
@@ -92,6 +93,32 @@ struct deny_info {
     char *written, *where;      /* as in the file; FILE:LINE */
 };
 
+struct program_setting {                            /* a helper program, and how many of it run */
+    char *written;                                  /* the words as in the file; NULL: none */
+    char **argv;                                    /* NULL-terminated; NULL: none */
+    int max, startup, idle, concurrency, queue_max; /* queue_max -1: twice max */
+    struct helper_pool *pool;                       /* NULL: none */
+};
+static inline int program_queue_max(const struct program_setting *p)
+{
+    return p->queue_max >= 0 ? p->queue_max : 2 * p->max;
+}
+
+enum on_timeout { ON_TIMEOUT_FAIL, ON_TIMEOUT_BYPASS, ON_TIMEOUT_RETRY, ON_TIMEOUT_RESPONSE };
+struct rewrite_timeout { /* url_rewrite_timeout */
+    int64_t time;        /* 0: helper_timeout */
+    enum on_timeout action;
+    char *response; /* ON_TIMEOUT_RESPONSE: taken for the program's answer */
+};
+
+struct rewrite_setting { /* url_rewrite_program, store_id_program */
+    struct program_setting program;
+    struct access_list *access;
+    bool bypass;
+    char *extras;        /* what follows the URL in a question, with logformat codes; NULL: nothing */
+    void *extras_format; /* compiled */
+};
+
 struct cachemgr_setting { /* cachemgr_passwd */
     char *password;       /* "none", "disable" or the word */
     char **actions;
@@ -138,6 +165,11 @@ struct settings {
 
     struct auth_settings auth;
     struct header_rules request_headers, reply_headers;
+
+    struct rewrite_setting url_rewrite, store_id;
+    struct rewrite_timeout url_rewrite_timeout;
+    bool url_rewrite_host_header;
+    int64_t helper_timeout;
 
     /* process */
     int workers;        /* 0: one per online CPU */
@@ -204,6 +236,9 @@ struct conf_hooks {
     /* Is there a built-in error page of that name? */
     bool (*error_page_is_known)(struct span name);
 };
+
+/* Runs its helper programs' pools on that host. Once, before any worker uses s. */
+void settings_start_helpers(struct settings *s, struct helpers *host);
 
 /* What deny_info says of a refusal whose line ended with this ACL. NULL: nothing. */
 const struct deny_info *settings_deny_info(const struct settings *s, const struct acl *last);

@@ -98,7 +98,7 @@ bool error_page_is_known(struct span name)
     return find_page(name) >= 0;
 }
 
-static const char *phrase_of(int status)
+const char *status_phrase(int status)
 {
     for (size_t i = 0; i < sizeof phrases / sizeof phrases[0]; i++)
         if (phrases[i].status == status)
@@ -282,7 +282,7 @@ const char *error_page_make(const struct error_context *c, struct strbuf *head, 
     size_t before = body->len;
 
     page_fill(&p, c, what, sizeof what);
-    sb_printf(head, "HTTP/1.1 %d %s\r\nServer: loligo%s\r\nDate: %.*s\r\n", p.status, phrase_of(p.status),
+    sb_printf(head, "HTTP/1.1 %d %s\r\nServer: loligo%s\r\nDate: %.*s\r\n", p.status, status_phrase(p.status),
               c->hide_version ? "" : "/" PACKAGE_VERSION, DATE_BYTES, p.when);
     own = c->settings != NULL && form == ERROR_HTML ? settings_error_page(c->settings, p.name) : NULL;
     if (c->deny != NULL && c->deny->kind == DENY_REDIRECT) {

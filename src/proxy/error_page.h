@@ -39,3 +39,6 @@ struct error_context {
  * used, *name (static, or the settings') what it is called. Returns the Content-Type, static text. Not for DENY_RESET. */
 const char *error_page_make(const struct error_context *c, struct strbuf *head, struct strbuf *body, int *status,
                             const char **name);
+
+/* "Found" of 302: the phrase of a status that the proxy itself answers with. Static. */
+const char *status_phrase(int status);

@@ -199,7 +199,8 @@ void forward_head(struct strbuf *out, const struct request *r, const struct sett
     sb_char(out, ' ');
     sb_span(out, request_target(r, o));
     sb_str(out, " HTTP/1.1\r\n");
-    add_field(out, SPAN("Host"), r->uri.authority);
+    add_field(out, SPAN("Host"),
+              r->host_as_sent && head_find(r->head, TOKEN_HOST) != NULL ? head_value(r->head, TOKEN_HOST) : r->uri.authority);
     for (unsigned i = 0; i < r->head->n_fields; i++) {
         const struct head_field *f = &r->head->fields[i];
 

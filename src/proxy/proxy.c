@@ -35,6 +35,7 @@ struct proxy {
     struct client_tally *tally;
     struct auth_shared *auth;
     struct access_log *log;
+    struct helpers *helpers; /* on the first worker */
     int64_t started;
     int *fds; /* for the start; [port * n_workers + worker] */
     /* proxy_drain() */
@@ -401,6 +402,8 @@ struct proxy *proxy_new(const struct proxy_config *c)
         pw->auth_shared = p->auth;
         pw->auth = auth_new(pw->worker, p->auth);
     }
+    p->helpers = helpers_new(p->workers[0].worker);
+    settings_start_helpers(c->settings, p->helpers);
     return p;
 }
 
@@ -417,6 +420,7 @@ void proxy_reconfigure(struct proxy *p, struct settings *s, const int *fds)
 
     if (!store_set_limits(p->store, &limits))
         log_line(LOG_IMPORTANT, "WARNING: cache_mem can't change while running; restart for it");
+    settings_start_helpers(s, p->helpers);
     for (unsigned i = 0; i < p->n_workers; i++) {
         struct order *o = new_order(&p->workers[i], run_reconfigure);
 
@@ -448,6 +452,7 @@ void proxy_free(struct proxy **holder)
     for (unsigned i = 0; i < p->n_workers; i++)
         worker_join(p->workers[i].worker);
     auth_shared_end(p->auth);
+    helpers_free(&p->helpers);
     for (unsigned i = 0; i < p->n_workers; i++) {
         worker_free(&p->workers[i].worker);
         auth_free(&p->workers[i].auth);

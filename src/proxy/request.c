@@ -238,6 +238,12 @@ static bool read_max_forwards(struct request *r, const char **what)
     return true;
 }
 
+static void find_address(struct request *r)
+{
+    if (r->uri.host.len > 0 && (r->uri.host_is_ipv6 || (r->uri.host.p[r->uri.host.len - 1] <= '9')))
+        (void)addr_parse(r->uri.host, &r->host_addr);
+}
+
 bool request_from_head(struct request *r, const struct head *h, const struct request_origin *o, char *text,
                        size_t capacity, enum error_id *error, int *status, const char **what)
 {
@@ -262,6 +268,7 @@ bool request_from_head(struct request *r, const struct head *h, const struct req
     r->host_addr.family = 0;
     r->draw = request_draw();
     r->client_connections = o->client_connections;
+    r->host_as_sent = false;
     r->notes = o->notes;
     r->client_notes = o->client_notes;
     r->user_state = USER_UNKNOWN;
@@ -302,8 +309,7 @@ bool request_from_head(struct request *r, const struct head *h, const struct req
         *what = "forwarding loop: this proxy's own name stands in Via already";
         return false;
     }
-    if (r->uri.host.len > 0 && (r->uri.host_is_ipv6 || (r->uri.host.p[r->uri.host.len - 1] <= '9')))
-        (void)addr_parse(r->uri.host, &r->host_addr);
+    find_address(r);
     r->cc = cache_control_parse(h, true);
     r->keep_alive = r->framing.keep_alive && o->settings->client_persistent_connections;
     return true;
@@ -365,6 +371,44 @@ void request_set_user(struct request *r, struct span user)
     free(r->user_text);
     r->user_text = user.len > 0 ? xspandup(user) : NULL;
     r->user = span_of(r->user_text, user.len);
+}
+
+static bool other_uri(struct request *r, struct span url, char *text, size_t capacity, const char **what)
+{
+    struct uri u;
+
+    if (!uri_parse(url, r->method, &u, what))
+        return false;
+    if (u.had_userinfo) {
+        *what = "user name or password in the URL";
+        return false;
+    }
+    *what = "URL too long";
+    if (r->method == METHOD_CONNECT)
+        return connect_target(r, &u, text, capacity);
+    if (u.form != URI_ABSOLUTE || !span_eq_nocase(u.scheme, SPAN("http"))) {
+        *what = "no URL of http://";
+        return false;
+    }
+    return uri_canonical(u.scheme, u.host, u.host_is_ipv6, u.port, u.path, text, capacity, &r->uri);
+}
+
+struct request *request_with_url(const struct request *r, struct span url, bool as_sent, const char **what)
+{
+    size_t capacity = 4 * url.len + 512;
+    char *text = xmalloc(capacity);
+    struct request other = *r, *kept = NULL;
+
+    if (other_uri(&other, url, text, capacity, what)) {
+        other.key = hash128(other.uri.text.p, other.uri.text.len);
+        other.host_as_sent = as_sent;
+        other.host_addr.family = 0;
+        other.asterisk = false;
+        find_address(&other);
+        kept = request_keep(&other);
+    }
+    free(text);
+    return kept;
 }
 
 struct request *request_ref(struct request *r)

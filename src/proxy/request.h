@@ -33,6 +33,7 @@ struct request {
     bool acl_indirect, log_indirect; /* where indirect counts */
     bool accel;                      /* came through an accelerator port */
     bool ignore_cc;
+    bool host_as_sent;                  /* whatever uri says */
     int64_t start_mono, start_wall;     /* microseconds: head complete */
     uint64_t bytes_in;                  /* of the head */
     struct addr host_addr;              /* when the host is an IP literal; else family 0 */
@@ -71,6 +72,10 @@ bool request_expects_continue(const struct request *r);
 
 /* One that isn't announced to be empty. */
 bool request_has_body(const struct request *r);
+
+/* A copy of r with another URL, as a rewriter gives it: absolute, of http; for CONNECT host:port. as_sent: Host goes on as the client
+ * wrote it. NULL: *what says why it can't be asked for; static text. */
+struct request *request_with_url(const struct request *r, struct span url, bool as_sent, const char **what);
 
 /* A copy with one reference that owns its bytes. */
 struct request *request_keep(const struct request *r);

@@ -16,6 +16,7 @@
 #include "proxy/reply.h"
 #include "proxy/reply_rules.h"
 #include "proxy/request_access.h"
+#include "proxy/rewrite.h"
 #include "proxy/transaction.h"
 #include "proxy/upgrade.h"
 
@@ -460,6 +461,14 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
 }
 
 void serve_admitted(struct client_conn *c, const struct request *r, struct transaction *tx, const char *access_line)
+{
+    if (rewrite_is_wanted(c->pw->settings, r))
+        transaction_rewrite(tx ? tx : transaction_new(c, r), access_line);
+    else
+        serve_rewritten(c, r, tx, access_line);
+}
+
+void serve_rewritten(struct client_conn *c, const struct request *r, struct transaction *tx, const char *access_line)
 {
     struct miss m = { .tag = TAG_TCP_MISS, .access_line = access_line, .reason = "method", .fwd = "method" };
 

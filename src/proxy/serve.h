@@ -8,6 +8,8 @@
 void serve_request(struct client_conn *c, const struct head *h);
 /* http_access has let it pass. tx: the transaction that waited for that, or NULL: one is made when it is needed. */
 void serve_admitted(struct client_conn *c, const struct request *r, struct transaction *tx, const char *access_line);
+/* Nothing rewrites it any more: r is what it has become. */
+void serve_rewritten(struct client_conn *c, const struct request *r, struct transaction *tx, const char *access_line);
 /* Answers from a stored object into the batch (small) or through a transaction (large). */
 void serve_object(struct client_conn *c, const struct request *r, struct transaction *tx, struct object *o,
                   enum log_tag tag, const char *reason);

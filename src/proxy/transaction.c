@@ -7,6 +7,7 @@
 #include "cache/validate.h"
 #include "proxy/account.h"
 #include "proxy/mail.h"
+#include "proxy/own_reply.h"
 #include "proxy/serve.h"
 #include "proxy/tunnel.h"
 
@@ -62,6 +63,7 @@ static void transaction_free(struct transaction *t)
     transaction_leave_fill(t, true);
     admission_cancel(&t->admission);
     purge_cancel(&t->purge);
+    rewrite_cancel(&t->rewrite);
     mail_close(&t->mail);
     if (t->miss.stale != NULL)
         object_unref(&t->miss.stale);
@@ -219,6 +221,53 @@ static void admit(struct transaction *t)
     admission_start(&t->admission);
 }
 
+/* --- rewriters --------------------------------------------------------------------------------------------------- */
+
+static void redirected(struct transaction *t)
+{
+    struct client_conn *c = t->client;
+    struct strbuf fields = { 0 };
+
+    sb_printf(&fields, "Location: %.*s\r\n", SPAN_ARG(sb_view(&t->rewrite.target)));
+    own_reply(c, t->request,
+              &(struct own_reply){ .status = t->rewrite.redirect,
+                                   .phrase = status_phrase(t->rewrite.redirect),
+                                   .fields = fields.p,
+                                   .reason = "redirected by the URL rewriter",
+                                   .tag = TAG_TCP_REDIRECT });
+    sb_free(&fields);
+    (void)client_conn_flush(c);
+    transaction_drop(t);
+}
+
+static void rewritten(struct rewrite *w)
+{
+    struct transaction *t = CONTAINER_OF(w, struct transaction, rewrite);
+    const char *line = t->log.access_line;
+
+    if (w->failure != NULL) {
+        transaction_error(t,
+                          &(struct error_answer){ .id = ERR_CANNOT_FORWARD, .detail = w->failure, .tag = t->miss.tag });
+        return;
+    }
+    if (w->redirect != 0) {
+        redirected(t);
+        return;
+    }
+    request_unref(&t->request);
+    t->request = request_ref(w->request);
+    log_entry_from_request(&t->log, t->request);
+    serve_rewritten(t->client, t->request, t, line);
+}
+
+void transaction_rewrite(struct transaction *t, const char *access_line)
+{
+    t->state = TX_REWRITE;
+    t->log.access_line = access_line;
+    if (t->begun)
+        transaction_begin(t);
+}
+
 /* --- where the answer comes from -------------------------------------------------------------------------------- */
 
 /* A fetch may have ended between our look-up and our own fill: what it stored serves us, and whoever joined us since.
@@ -290,6 +339,7 @@ void transaction_begin(struct transaction *t)
     t->begun = true;
     switch (t->state) {
     case TX_ADMIT: admit(t); break;
+    case TX_REWRITE: rewrite_start(&t->rewrite, t->pw, t->settings, t->request, rewritten); break;
     case TX_MISS: open_fill(t, t->miss.shared); break;
     case TX_TUNNEL: {
         struct client_conn *c = t->client;

@@ -1,8 +1,8 @@
 /* proxy/transaction.h: one request that could not be answered at once: waits for what its access list needs, for a
  * fill (its own fetch or somebody else's), and relays the answer to its client.
  *
- *   ADMIT --let in-----> DECIDE --miss--> HEAD --> RELAY --> over
- *                          `--large hit---------------^
+ *   ADMIT --let in--> REWRITE --> DECIDE --miss--> HEAD --> RELAY --> over
+ *                                   `--large hit---------------^
  *
  * It knows heads and bodies, not the wire to the origin: that is fetch.c's. Threads: its client's worker. */
 #pragma once
@@ -21,6 +21,8 @@ struct transaction *transaction_new(struct client_conn *c, const struct request 
 
 /* http_access needs more than the request: addresses, the user (admission.h). */
 void transaction_admit(struct transaction *t);
+/* Rewriters are asked about it first. access_line: as in struct miss. */
+void transaction_rewrite(struct transaction *t, const char *access_line);
 /* Fetch, or wait for a fetch under way. stale: a stored response to validate (a reference is taken), or NULL.
  * cacheable: the
  * `cache` rules let it be looked up and stored. */

@@ -6,10 +6,11 @@
 #include "proxy/error_page.h"
 #include "proxy/fetch.h"
 #include "proxy/purge.h"
+#include "proxy/rewrite.h"
 #include "proxy/transaction.h"
 #include "proxy/transaction_owner.h"
 
-enum tx_state { TX_ADMIT, TX_MISS, TX_OBJECT, TX_TUNNEL, TX_PURGE, TX_HEAD, TX_RELAY };
+enum tx_state { TX_ADMIT, TX_REWRITE, TX_MISS, TX_OBJECT, TX_TUNNEL, TX_PURGE, TX_HEAD, TX_RELAY };
 
 struct transaction {
     struct client_conn *client;
@@ -32,6 +33,7 @@ struct transaction {
     bool continues; /* miss.begins and what the fetch brings make the answer together */
     struct admission admission;
     struct purge_run purge;
+    struct rewrite rewrite;
     struct log_entry log;
     int error_status;            /* of the page when the fetch fails; 0: the page's own */
     const char *error_detail;    /* static text; NULL: none */
