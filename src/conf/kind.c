@@ -312,7 +312,11 @@ static void print_string(const struct settings *s, const struct directive *d, st
 {
     const char *text = *(char *const *)field_of(s, d);
 
-    if (text != NULL || (d->flags & NONE_IS_NULL))
+    if (text == NULL && !(d->flags & NONE_IS_NULL))
+        return;
+    if (d->kind == &kind_string && text != NULL && strchr(text, ' ') != NULL)
+        sb_printf(out, "%s \"%s\"\n", d->name, text);
+    else
         sb_printf(out, "%s %s\n", d->name, text != NULL ? text : "none");
 }
 
