@@ -65,6 +65,7 @@ struct auth *auth_new(struct worker *w, struct auth_shared *s)
     a->worker = w;
     a->shared = s;
     a->logins = logins_new();
+    list_init(&a->askings);
     return a;
 }
 
@@ -75,6 +76,7 @@ void auth_free(struct auth **holder)
     *holder = NULL;
     if (a == NULL)
         return;
+    auth_askings_forget(a);
     logins_free(&a->logins);
     free(a);
 }
@@ -137,6 +139,14 @@ void auth_cancel(struct auth_query *q)
         list_remove(&q->node);
 }
 
+void auth_request_extras(const struct auth_request *q, const struct auth_scheme_settings *s, struct strbuf *line)
+{
+    if (s->key_extras_format == NULL || q->print_extras == NULL)
+        return;
+    sb_char(line, ' ');
+    q->print_extras(q, s->key_extras_format, line);
+}
+
 void auth_ask(struct auth *a, const struct auth_settings *s, const struct auth_request *q, struct auth_query *query,
               struct auth_result *r)
 {
@@ -146,9 +156,11 @@ void auth_ask(struct auth *a, const struct auth_settings *s, const struct auth_r
     if (!credentials_split(q->value, &scheme, &rest)) {
         r->why = "malformed credentials";
     } else if (span_eq_nocase(scheme, SPAN("Basic")) && s->schemes[AUTH_BASIC].works) {
-        auth_basic_ask(a, s, rest, query, r);
+        auth_basic_ask(a, s, q, rest, query, r);
     } else if (span_eq_nocase(scheme, SPAN("Digest")) && s->schemes[AUTH_DIGEST].works) {
         auth_digest_ask(a, s, q, rest, query, r);
+    } else if (span_eq_nocase(scheme, SPAN("Negotiate")) && s->schemes[AUTH_NEGOTIATE].works) {
+        auth_negotiate_ask(a, s, q, rest, query, r);
     } else {
         r->why = "credentials of a kind that wasn't asked for";
     }

@@ -31,10 +31,11 @@ enum auth_answer {
 
 struct auth_result {
     enum auth_answer answer;
-    struct span user; /* AUTH_USER; else who they say they are, or "". Valid until the caller returns to the loop */
-    bool stale;       /* AUTH_NOBODY: right but for a challenge that is used up: auth_challenge() */
-    bool any_case;    /* the name counts in any letter case: it is in lower case */
-    const char *why;  /* not AUTH_USER: static text for log and page */
+    struct span user;  /* AUTH_USER; else who they say they are, or "". Valid until the caller returns to the loop */
+    bool stale;        /* AUTH_NOBODY: right but for a challenge that is used up: auth_challenge() */
+    struct span token; /* AUTH_NOBODY: Negotiate's next, valid during the call */
+    bool any_case;     /* the name counts in any letter case: it is in lower case */
+    const char *why;   /* not AUTH_USER: static text for log and page */
 };
 
 /* Somebody who waits. Embedded; zeroed. */
@@ -44,9 +45,19 @@ struct auth_query {
 };
 void auth_cancel(struct auth_query *q); /* idempotent */
 
+/* What tokens have made of a client's connection. Embedded in it; zeroed. */
+struct auth_connection {
+    char *user; /* whose it is; NULL: nobody's yet. free()d by the connection */
+    bool in_handshake;
+};
+
 struct auth_request {
-    struct span value;          /* of the one field with credentials */
-    struct span method, target; /* as received */
+    struct span value;                  /* of the one field with credentials */
+    struct span method, target;         /* as received */
+    struct auth_connection *connection; /* lives as long as the query waits; NULL: no tokens */
+    /* Adds what a compiled key_extras makes of this request; ctx is the caller's. */
+    void (*print_extras)(const struct auth_request *q, void *format, struct strbuf *out);
+    const void *ctx;
 };
 
 /* query NULL: only what is known at once; AUTH_WAIT then means that it isn't.
@@ -54,6 +65,7 @@ struct auth_request {
 void auth_ask(struct auth *a, const struct auth_settings *s, const struct auth_request *q, struct auth_query *query,
               struct auth_result *r);
 
-/* A field for each scheme that is offered, with its end: Proxy-Authenticate, or WWW-Authenticate of an accelerator. stale: what
- * auth_ask() said of the credentials. */
-void auth_challenge(struct auth *a, const struct auth_settings *s, bool accel, bool stale, struct strbuf *out);
+/* A field for each scheme that is offered, with its end: Proxy-Authenticate, or WWW-Authenticate of an accelerator. stale, token: what
+ * auth_ask() said of the credentials; with a token it alone is sent. */
+void auth_challenge(struct auth *a, const struct auth_settings *s, bool accel, bool stale, struct span token,
+                    struct strbuf *out);

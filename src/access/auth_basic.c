@@ -1,4 +1,4 @@
-/* RFC 7617, by an htpasswd file. */
+/* RFC 7617, by an htpasswd file or a helper program. */
 #include <openssl/crypto.h>
 #include <stdlib.h>
 #include "access/auth_private.h"
@@ -69,13 +69,12 @@ static void done(struct job *job)
     free_job(j);
 }
 
-/* False: too many wait. */
-static bool hand_over(struct auth *a, const struct auth_scheme_settings *s, struct login *one, struct span password,
-                      bool is_known)
+static void hand_to_thread(struct auth *a, const struct auth_scheme_settings *s, struct login *one,
+                           struct span password, bool is_known, bool *taken)
 {
     struct basic_job *j = xcalloc(1, sizeof *j);
-    int threads = s->children.max > 0 ? s->children.max : THREADS;
-    int waiting = s->children.queue_size >= 0 ? s->children.queue_size : 2 * threads;
+    int threads = s->children > 0 ? s->children : THREADS;
+    int waiting = s->queue_size >= 0 ? s->queue_size : 2 * threads;
 
     j->job = (struct job){ .worker = a->worker, .work = work, .done = done };
     j->auth = a;
@@ -85,23 +84,72 @@ static bool hand_over(struct auth *a, const struct auth_scheme_settings *s, stru
     j->is_known = is_known;
     j->mark = one->mark;
     memcpy(j->password, password.p, password.len + 1);
-    if (job_pool_add(auth_jobs(a->shared), &j->job, (unsigned)threads, (unsigned)waiting))
-        return true;
-    free_job(j);
-    return false;
+    *taken = job_pool_add(auth_jobs(a->shared), &j->job, (unsigned)threads, (unsigned)waiting);
+    if (!*taken)
+        free_job(j);
 }
 
-static void look(struct auth *a, const struct auth_settings *all, const struct basic_credentials *c,
+static void read_reply(struct auth_asking *k, const struct helper_reply *reply, struct auth_result *r)
+{
+    r->any_case = k->any_case;
+    r->why = "the helper program can't tell";
+    if (reply->status == HELPER_OK) {
+        r->answer = AUTH_USER;
+        r->why = NULL;
+        k->login->verified = worker_mono(k->auth->worker);
+        k->login->generation = k->generation;
+    } else if (reply->status == HELPER_ERR) {
+        r->answer = AUTH_NOBODY;
+        r->why = "wrong user name or password";
+    }
+}
+
+static void hand_to_program(struct auth *a, const struct auth_scheme_settings *s, struct login *one,
+                            const struct basic_credentials *c, struct span extras)
+{
+    struct auth_asking *k = auth_asking_new(a, one, read_reply);
+    struct strbuf line = { 0 };
+
+    k->any_case = !s->case_sensitive;
+    k->generation = s->generation;
+    auth_add_escaped(&line, c->user);
+    sb_char(&line, ' ');
+    auth_add_escaped(&line, c->password);
+    sb_span(&line, extras);
+    auth_asking_send(k, s, sb_view(&line));
+    OPENSSL_cleanse(line.p, line.len);
+    sb_free(&line);
+}
+
+/* False: too many wait. */
+static bool hand_over(struct auth *a, const struct auth_scheme_settings *s, struct login *one,
+                      const struct basic_credentials *c, struct span extras, bool is_known)
+{
+    bool taken = true;
+
+    if (s->file != NULL)
+        hand_to_thread(a, s, one, c->password, is_known, &taken);
+    else
+        hand_to_program(a, s, one, c, extras);
+    return taken;
+}
+
+static uint64_t generation_of(const struct auth_scheme_settings *s, int64_t mono)
+{
+    return s->file != NULL ? htpasswd_file_generation(s->file, mono) : s->generation;
+}
+
+static void look(struct auth *a, const struct auth_settings *all, const struct basic_credentials *c, struct span extras,
                  struct auth_query *query, struct auth_result *r)
 {
     const struct auth_scheme_settings *s = &all->schemes[AUTH_BASIC];
     int64_t mono = worker_mono(a->worker);
-    uint64_t generation = htpasswd_file_generation(s->file, mono);
+    uint64_t generation = generation_of(s, mono);
     unsigned char key[LOGIN_KEY_BYTES];
     struct login *one;
     bool is_young;
 
-    logins_key(a->logins, c->user, c->password, SPAN_NONE, key);
+    logins_key(a->logins, c->user, c->password, extras, key);
     one = logins_find(a->logins, key, mono);
     is_young = one != NULL && one->is_good && mono - one->verified < s->credentials_ttl;
     if (is_young && one->generation == generation) {
@@ -115,7 +163,7 @@ static void look(struct auth *a, const struct auth_settings *all, const struct b
         return;
     if (one == NULL)
         one = logins_add(a->logins, key, c->user, mono, (size_t)all->cache_max);
-    if (!one->is_pending && !hand_over(a, s, one, c->password, is_young)) {
+    if (!one->is_pending && !hand_over(a, s, one, c, extras, is_young)) {
         logins_drop(a->logins, one);
         auth_busy(a, r);
         return;
@@ -124,14 +172,18 @@ static void look(struct auth *a, const struct auth_settings *all, const struct b
     list_append(&one->askers, &query->node);
 }
 
-void auth_basic_ask(struct auth *a, const struct auth_settings *s, struct span rest, struct auth_query *query,
-                    struct auth_result *r)
+void auth_basic_ask(struct auth *a, const struct auth_settings *s, const struct auth_request *q, struct span rest,
+                    struct auth_query *query, struct auth_result *r)
 {
     const struct auth_scheme_settings *basic = &s->schemes[AUTH_BASIC];
     struct basic_options o = { .fold_case = !basic->case_sensitive, .utf8 = basic->utf8 };
     struct basic_credentials c;
+    struct strbuf extras = { 0 };
 
-    if (basic_credentials_parse(rest, &o, &c, &r->why))
-        look(a, s, &c, query, r);
+    if (basic_credentials_parse(rest, &o, &c, &r->why)) {
+        auth_request_extras(q, basic, &extras);
+        look(a, s, &c, sb_view(&extras), query, r);
+    }
+    sb_free(&extras);
     OPENSSL_cleanse(&c, sizeof c);
 }

@@ -41,14 +41,26 @@ static void add_digest(struct auth *a, const struct auth_settings *s, bool accel
     }
 }
 
-void auth_challenge(struct auth *a, const struct auth_settings *s, bool accel, bool stale, struct strbuf *out)
+static void add_negotiate(bool accel, struct span token, struct strbuf *out)
 {
+    sb_printf(out, "%s-Authenticate: Negotiate%s%.*s\r\n", accel ? "WWW" : "Proxy", token.len > 0 ? " " : "",
+              SPAN_ARG(token));
+}
+
+void auth_challenge(struct auth *a, const struct auth_settings *s, bool accel, bool stale, struct span token,
+                    struct strbuf *out)
+{
+    if (token.len > 0) {
+        add_negotiate(accel, token, out);
+        return;
+    }
     for (unsigned i = 0; i < s->n; i++) {
         if (!s->schemes[s->order[i]].works)
             continue;
         switch (s->order[i]) {
         case AUTH_BASIC: add_basic(s, accel, out); break;
         case AUTH_DIGEST: add_digest(a, s, accel, stale, out); break;
+        case AUTH_NEGOTIATE: add_negotiate(accel, token, out); break;
         case AUTH_SCHEME_N: break;
         }
     }

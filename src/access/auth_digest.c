@@ -1,4 +1,4 @@
-/* RFC 7616, by an htdigest file. */
+/* RFC 7616, by an htdigest file or a helper program. */
 #include <stdlib.h>
 #include "access/auth_private.h"
 #include "base/clock.h"
@@ -56,8 +56,8 @@ static void done(struct job *job)
     free_job(j);
 }
 
-/* False: too many wait. */
-static bool hand_over(struct auth *a, const struct auth_scheme_settings *s, struct login *one, size_t digits)
+static void hand_to_thread(struct auth *a, const struct auth_scheme_settings *s, struct login *one, size_t digits,
+                           bool *taken)
 {
     struct digest_job *j = xcalloc(1, sizeof *j);
 
@@ -66,32 +66,96 @@ static bool hand_over(struct auth *a, const struct auth_scheme_settings *s, stru
     j->login = one;
     j->file = htpasswd_file_ref(s->file);
     j->digits = digits;
-    if (job_pool_add(auth_jobs(a->shared), &j->job, THREADS, WAITING))
-        return true;
-    free_job(j);
-    return false;
+    *taken = job_pool_add(auth_jobs(a->shared), &j->job, THREADS, WAITING);
+    if (!*taken)
+        free_job(j);
+}
+
+/* `OK ha1="..."`, or from older programs the digits alone. */
+static void read_reply(struct auth_asking *k, const struct helper_reply *reply, struct auth_result *r)
+{
+    struct span ha1 = reply->status == HELPER_OTHER ? span_trim(reply->rest) : helper_reply_value(reply, "ha1");
+
+    r->why = "the helper program can't tell";
+    if (reply->status == HELPER_ERR) {
+        r->answer = AUTH_NOBODY;
+        r->why = "wrong user name or password";
+    } else if (digest_is_hash(k->algorithm, ha1)) {
+        r->answer = AUTH_AGAIN;
+        k->login->verified = worker_mono(k->auth->worker);
+        k->login->generation = k->generation;
+        memcpy(k->login->ha1, ha1.p, ha1.len);
+        k->login->ha1[ha1.len] = '\0';
+    }
+}
+
+static void add_quoted(struct strbuf *line, struct span text)
+{
+    sb_char(line, '"');
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.p[i] == '"' || text.p[i] == '\\')
+            sb_char(line, '\\');
+        sb_char(line, text.p[i]);
+    }
+    sb_char(line, '"');
+}
+
+static void hand_to_program(struct auth *a, const struct auth_scheme_settings *s, struct login *one,
+                            const struct digest_credentials *c, struct span extras)
+{
+    struct auth_asking *k = auth_asking_new(a, one, read_reply);
+    struct strbuf line = { 0 };
+
+    k->algorithm = c->algorithm;
+    k->generation = s->generation;
+    add_quoted(&line, c->user);
+    sb_char(&line, ':');
+    add_quoted(&line, c->realm);
+    sb_span(&line, extras);
+    auth_asking_send(k, s, sb_view(&line));
+    sb_free(&line);
+}
+
+/* False: too many wait. */
+static bool hand_over(struct auth *a, const struct auth_scheme_settings *s, struct login *one,
+                      const struct digest_credentials *c, struct span extras)
+{
+    bool taken = true;
+
+    if (s->file != NULL)
+        hand_to_thread(a, s, one, digest_hex_len(c->algorithm), &taken);
+    else
+        hand_to_program(a, s, one, c, extras);
+    return taken;
+}
+
+/* What a file says holds until it changes; what a program says as long as a challenge: but once at least. */
+static bool is_current(const struct auth_scheme_settings *s, const struct login *one, int64_t mono)
+{
+    if (s->file != NULL)
+        return one->generation == htpasswd_file_generation(s->file, mono);
+    return one->generation == s->generation && mono - one->verified <= s->nonce_max_duration;
 }
 
 /* The user's HA1 for this realm; NULL: *r says why there is none now. */
 static struct login *find_ha1(struct auth *a, const struct auth_settings *all, const struct digest_credentials *c,
-                              struct auth_query *query, struct auth_result *r)
+                              struct span extras, struct auth_query *query, struct auth_result *r)
 {
     const struct auth_scheme_settings *s = &all->schemes[AUTH_DIGEST];
     int64_t mono = worker_mono(a->worker);
-    uint64_t generation = htpasswd_file_generation(s->file, mono);
     unsigned char key[LOGIN_KEY_BYTES];
     struct login *one;
 
-    logins_key(a->logins, c->user, SPAN_NONE, span_str(digest_algorithm_name(c->algorithm)), key);
+    logins_key(a->logins, c->user, span_str(digest_algorithm_name(c->algorithm)), extras, key);
     one = logins_find(a->logins, key, mono);
-    if (one != NULL && one->is_good && one->generation == generation)
+    if (one != NULL && one->is_good && is_current(s, one, mono))
         return one;
     r->answer = AUTH_WAIT;
     if (query == NULL)
         return NULL;
     if (one == NULL)
         one = logins_add(a->logins, key, c->user, mono, (size_t)all->cache_max);
-    if (!one->is_pending && !hand_over(a, s, one, digest_hex_len(c->algorithm))) {
+    if (!one->is_pending && !hand_over(a, s, one, c, extras)) {
         logins_drop(a->logins, one);
         auth_busy(a, r);
         return NULL;
@@ -153,22 +217,27 @@ void auth_digest_ask(struct auth *a, const struct auth_settings *all, const stru
     const struct auth_scheme_settings *s = &all->schemes[AUTH_DIGEST];
     const struct nonce_rules rules = auth_nonce_rules(all);
     struct digest_credentials *c = &a->digest;
+    struct strbuf extras = { 0 };
     struct login *one;
 
     if (!digest_credentials_parse(rest, c, &r->why))
         return;
     r->user = c->user;
-    if (!span_eq(c->realm, span_str(s->realm)))
-        r->why = "Digest credentials for another realm";
-    else if (!is_offered(s, c->algorithm))
+    r->why = span_eq(c->realm, span_str(s->realm)) ? NULL : "Digest credentials for another realm";
+    if (r->why == NULL && !is_offered(s, c->algorithm))
         r->why = "Digest credentials with an algorithm that wasn't asked for";
-    else if (!is_for(c, q->target))
+    if (r->why == NULL && !is_for(c, q->target))
         r->why = "Digest credentials for another URL";
-    else if ((one = find_ha1(a, all, c, query, r)) == NULL)
+    if (r->why != NULL)
         return;
-    else if (!is_right(s, c, span_str(one->ha1), q->method))
+    auth_request_extras(q, s, &extras);
+    one = find_ha1(a, all, c, sb_view(&extras), query, r);
+    sb_free(&extras);
+    if (one == NULL)
+        return;
+    if (!is_right(s, c, span_str(one->ha1), q->method)) {
         r->why = "wrong user name or password";
-    else if (nonce_use(auth_nonces(a->shared), c->nonce, c->nc, &rules, worker_mono(a->worker)) != NONCE_GOOD) {
+    } else if (nonce_use(auth_nonces(a->shared), c->nonce, c->nc, &rules, worker_mono(a->worker)) != NONCE_GOOD) {
         r->stale = true;
         r->why = "the Digest nonce is used up";
     } else {

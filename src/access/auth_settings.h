@@ -1,25 +1,25 @@
 /* access/auth_settings.h: auth_param and its kin, read: how users are asked who they are. Part of struct settings. */
 #pragma once
 #include "access/digest.h"
+#include "access/helper.h"
 #include "access/htpasswd.h"
 #include "base/strbuf.h"
 
-enum auth_scheme { AUTH_BASIC, AUTH_DIGEST, AUTH_SCHEME_N };
-
-struct auth_children { /* children N [startup=] [idle=] [concurrency=] [queue-size=] */
-    int max;           /* 0: not said */
-    int startup, idle, concurrency;
-    int queue_size; /* -1: not said: twice max */
-};
+enum auth_scheme { AUTH_BASIC, AUTH_DIGEST, AUTH_NEGOTIATE, AUTH_SCHEME_N };
 
 struct auth_scheme_settings {
     bool is_named; /* some auth_param line has it */
     bool works;    /* it can tell right credentials from wrong: it is offered */
     char *where;   /* FILE:LINE of its first line */
     char *realm;
-    struct auth_children children;
+    int children;               /* threads for hashes; 0: not said */
+    int queue_size;             /* logins that wait for one */
     char *file_path;            /* auth_param basic file, auth_param digest file */
     struct htpasswd_file *file; /* NULL: none */
+    struct helper_pool *pool;   /* or a program; lent; NULL: none */
+    uint64_t generation;        /* with a program: what other settings' programs said doesn't count */
+    char *key_extras;           /* what follows in a question, with logformat codes; NULL: nothing */
+    void *key_extras_format;    /* compiled */
     /* Basic */
     int64_t credentials_ttl; /* microseconds */
     bool case_sensitive, utf8;
@@ -29,6 +29,8 @@ struct auth_scheme_settings {
     int64_t nonce_garbage_interval, nonce_max_duration; /* microseconds */
     int nonce_max_count;
     bool nonce_strictness, check_nonce_count, post_workaround;
+    /* Negotiate */
+    bool keep_alive;
 };
 
 struct auth_settings {
@@ -48,4 +50,5 @@ static inline bool auth_is_set(const struct auth_settings *s)
             return true;
     return false;
 }
-void auth_settings_free(struct auth_settings *s);
+/* format_free: what frees key_extras_format; NULL when none was compiled. */
+void auth_settings_free(struct auth_settings *s, void (*format_free)(void *format));

@@ -207,7 +207,7 @@ struct htpasswd_file {
     uint64_t table_generation;
 };
 
-static uint64_t new_generation(void)
+uint64_t htpasswd_new_generation(void)
 {
     static atomic_uint_fast64_t last;
 
@@ -286,7 +286,7 @@ struct htpasswd_file *htpasswd_file_open(const char *path, const struct htpasswd
     f->form.realm = form->realm != NULL ? xstrdup(form->realm) : NULL;
     f->seen = seen;
     f->table = t;
-    f->table_generation = new_generation();
+    f->table_generation = htpasswd_new_generation();
     atomic_init(&f->generation, f->table_generation);
     atomic_init(&f->looked, clock_mono_us());
     pthread_mutex_init(&f->lock, NULL);
@@ -328,7 +328,7 @@ static void look_again(struct htpasswd_file *f)
     now = look_at(f->path);
     if (!looks_same(&now, &f->seen)) {
         f->seen = now;
-        atomic_store_explicit(&f->generation, new_generation(), memory_order_release);
+        atomic_store_explicit(&f->generation, htpasswd_new_generation(), memory_order_release);
     }
     pthread_mutex_unlock(&f->lock);
 }

@@ -39,6 +39,8 @@ const char *htpasswd_file_path(const struct htpasswd_file *f);
 /* A number that changes when the file does, and that no other file in the process has. Looks at the file once a second at
  * most: mono is now, in monotonic microseconds. */
 uint64_t htpasswd_file_generation(struct htpasswd_file *f, int64_t mono);
+/* Another such number, for what isn't a file. */
+uint64_t htpasswd_new_generation(void);
 /* Its users, read anew if it has changed; the caller unrefs. What can't be read any more changes nothing, but for a line
  * in cache.log. May take long: not for a worker. */
 struct htpasswd *htpasswd_file_table(struct htpasswd_file *f, uint64_t *generation);

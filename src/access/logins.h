@@ -8,6 +8,7 @@
 #include "base/span.h"
 
 #define LOGIN_KEY_BYTES 32
+#define LOGIN_USER_MAX 510 /* bytes of a name, made UTF-8 */
 
 struct login {
     struct list_node age;    /* logins.c's: the longest unused first */

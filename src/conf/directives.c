@@ -13,27 +13,32 @@ const struct directive directives_working[] = {
     /* who may */
     { "auth_param", &kind_auth_param, 0, NULL,
       .meaning =
-          "auth_param basic|digest option value...\n"
-          "How users are asked who they are, for ACLs of type proxy_auth:\n"
-          "For basic: file PATH: an htpasswd file: bcrypt, yescrypt, SHA-256 and SHA-512 crypt, $apr1$ or {SHA} "
-          "hashes. It is\n"
+          "auth_param basic|digest|negotiate option value...\n"
+          "How users are asked who they are, for ACLs of type proxy_auth. Each scheme that has a file or a program is\n"
+          "offered, in the order of their first lines.\n"
+          "  program PATH [arguments]: a helper program that judges (Squid's protocol).\n"
+          "  children N [startup=N] [idle=N] [concurrency=N] [queue-size=N]: how many of them (5), and how many "
+          "questions\n"
+          "    may wait (twice as many); beyond them 503. With `basic file`: threads that compute hashes (2).\n"
+          "  key_extras FORMAT: logformat codes put behind each question; answers are remembered for each text of it.\n"
+          "  realm TEXT (basic, digest): what the browser says it is asked for.\n"
+          "basic:\n"
+          "  file PATH: an htpasswd file: bcrypt, yescrypt, SHA-256 and SHA-512 crypt, $apr1$ or {SHA} hashes. It is\n"
           "    read again when it changes. `program /.../basic_ncsa_auth PATH` means the same.\n"
-          "  children N [queue-size=N]: how many threads compute hashes (2 without it) and how many logins may wait "
-          "for\n"
-          "    one (twice as many); beyond them 503.\n"
-          "  realm TEXT: what the browser says it is asked for.\n"
           "  credentialsttl TIME: how long a password that was right isn't looked at again (2 hours).\n"
           "  casesensitive on|off: letter case counts in names of users (off).\n"
           "  utf8 on|off: names and passwords are UTF-8 (off).\n"
-          "For digest: file PATH (of htdigest: NAME:REALM:HASH; `program /.../digest_file_auth -c PATH` means the "
-          "same), realm,\n"
-          "  algorithm MD5|SHA-256...: what is offered, the better one first (MD5); HASH fits one of them.\n"
+          "digest:\n"
+          "  file PATH: an htdigest file. `program /.../digest_file_auth -c PATH` means the same.\n"
+          "  algorithm MD5|SHA-256...: what is offered, the better one first (MD5); hashes fit one of them.\n"
           "  nonce_max_duration TIME, nonce_max_count N: how long and how often one challenge serves (30 minutes, "
           "50).\n"
           "  nonce_garbage_interval TIME: how often old ones are forgotten (5 minutes).\n"
-          "  check_nonce_count on|off: a request that is said twice is asked again (on). nonce_strictness on|off: "
-          "counts must\n"
-          "    go up by 1 (off). post_workaround on|off: takes for a POST what was computed for a GET (off).",
+          "  check_nonce_count on|off: a request that is said twice is asked again (on).\n"
+          "  nonce_strictness on|off: counts must go up by 1 (off).\n"
+          "  post_workaround on|off: takes for a POST what was computed for a GET (off).\n"
+          "negotiate:\n"
+          "  keep_alive on|off: a connection goes on after it was asked for a token (on).",
       .flags = REPEATS },
     { "authenticate_cache_garbage_interval", &kind_duration, AT(auth.garbage_interval), "1 hour",
       .meaning = "How often logins that weren't used for authenticate_ttl are forgotten." },

@@ -11,7 +11,8 @@
 #define DEFAULT_REALM "Loligo proxy-caching web server"
 #define DEFAULT_TTL (7200 * US_PER_S)
 #define CHILDREN_MOST 1000
-#define LINES_TOLD 5 /* of an htpasswd file */
+#define DEFAULT_CHILDREN 5 /* programs; Squid's */
+#define LINES_TOLD 5       /* of an htpasswd file */
 
 /* One auth_param line: words[0] auth_param, [1] scheme, [2] option, values. */
 struct auth_line {
@@ -54,42 +55,31 @@ static void read_realm(const struct auth_line *a)
     a->scheme->realm = xspandup(text);
 }
 
+static struct program_setting *program_of(const struct auth_line *a)
+{
+    return &a->r->s->auth_programs[a->which];
+}
+
 static void read_children(const struct auth_line *a)
 {
-    struct auth_children *c = &a->scheme->children;
-    const struct {
-        const char *key;
-        int *to;
-        int64_t low;
-    } options[] = { { "startup", &c->startup, 0 },
-                    { "idle", &c->idle, 0 },
-                    { "concurrency", &c->concurrency, 0 },
-                    { "queue-size", &c->queue_size, 0 } };
+    struct program_setting *p = program_of(a);
     int64_t n;
 
     if (value_count(a->l->words[3].text, 1, CHILDREN_MOST, &n) != VALUE_OK) {
         bad_value(a, 3, "number from 1 to 1000");
         return;
     }
-    c->max = (int)n;
-    for (size_t i = 4; i < a->l->n; i++) {
-        struct span value;
-        size_t k = 0;
-
-        while (k < sizeof options / sizeof options[0] && !option_is(a->l->words[i].text, options[k].key, &value))
-            k++;
-        if (k == sizeof options / sizeof options[0])
-            bad_value(a, i, "option of children: startup=, idle=, concurrency=, queue-size=");
-        else if (value_count(value, options[k].low, 1000000, &n) != VALUE_OK)
-            bad_value(a, i, "number from 0 to 1000000");
-        else
-            *options[k].to = (int)n;
-    }
+    p->max = a->scheme->children = (int)n;
+    for (size_t i = 4; i < a->l->n; i++)
+        if (!program_option(a->r, p, &a->l->words[i], ""))
+            bad_value(a, i, "option of children: startup=, idle=, concurrency=, queue-size=, on-persistent-overload=");
+    a->scheme->queue_size = p->queue_max;
 }
 
 static void set_file(const struct auth_line *a, const struct word *path)
 {
     free(a->scheme->file_path);
+    program_free(program_of(a));
     a->scheme->file_path = xspandup(path->text);
     a->r->auth_file_at[a->which] = path->at;
 }
@@ -127,9 +117,21 @@ static void read_program(const struct auth_line *a)
             return;
         }
     }
-    diag_error(a->r->report, a->l->words[3].at, NULL,
-               "helper programs are not supported yet: use `auth_param %s file PATH`",
-               a->which == AUTH_BASIC ? "basic" : "digest");
+    a->r->auth_file_at[a->which] = a->l->words[3].at;
+    free(a->scheme->file_path);
+    a->scheme->file_path = NULL;
+    program_add_words(a->r, program_of(a), a->l, 3);
+}
+
+static void read_key_extras(const struct auth_line *a)
+{
+    free(a->scheme->key_extras);
+    a->scheme->key_extras = a->l->n == 4 ? xspandup(a->l->words[3].text) : xspandup(line_rest(a->l, 3));
+}
+
+static void read_keep_alive(const struct auth_line *a)
+{
+    read_switch(a, &a->scheme->keep_alive);
 }
 
 static void read_algorithms(const struct auth_line *a)
@@ -200,6 +202,7 @@ static void read_post_workaround(const struct auth_line *a)
 
 #define BASIC (1u << AUTH_BASIC)
 #define DIGEST (1u << AUTH_DIGEST)
+#define NEGOTIATE (1u << AUTH_NEGOTIATE)
 
 static const struct {
     const char *name;
@@ -207,9 +210,11 @@ static const struct {
     void (*read)(const struct auth_line *a);
 } options[] = {
     { "file", BASIC | DIGEST, read_file },
-    { "program", BASIC | DIGEST, read_program },
-    { "children", BASIC | DIGEST, read_children },
+    { "program", BASIC | DIGEST | NEGOTIATE, read_program },
+    { "children", BASIC | DIGEST | NEGOTIATE, read_children },
     { "realm", BASIC | DIGEST, read_realm },
+    { "key_extras", BASIC | DIGEST | NEGOTIATE, read_key_extras },
+    { "keep_alive", NEGOTIATE, read_keep_alive },
     { "credentialsttl", BASIC, read_ttl },
     { "casesensitive", BASIC, read_case },
     { "utf8", BASIC, read_utf8 },
@@ -242,9 +247,9 @@ static void read_option(const struct auth_line *a)
                QUOTED_ARG(a->l->words[1].text), QUOTED_ARG(option));
 }
 
-static struct auth_scheme_settings *scheme_of(struct auth_settings *s, enum auth_scheme which, struct place at)
+static struct auth_scheme_settings *scheme_of(struct settings *s, enum auth_scheme which, struct place at)
 {
-    struct auth_scheme_settings *one = &s->schemes[which];
+    struct auth_scheme_settings *one = &s->auth.schemes[which];
 
     if (one->is_named)
         return one;
@@ -252,13 +257,16 @@ static struct auth_scheme_settings *scheme_of(struct auth_settings *s, enum auth
     one->where = place_text(at);
     one->realm = xstrdup(DEFAULT_REALM);
     one->credentials_ttl = DEFAULT_TTL;
-    one->children.queue_size = -1;
+    one->queue_size = -1;
+    one->keep_alive = true;
+    s->auth_programs[which].max = DEFAULT_CHILDREN;
+    s->auth_programs[which].queue_max = -1;
     one->n_algorithms = 1; /* MD5 */
     one->nonce_garbage_interval = 300 * US_PER_S;
     one->nonce_max_duration = 1800 * US_PER_S;
     one->nonce_max_count = 50;
     one->check_nonce_count = true;
-    s->order[s->n++] = which;
+    s->auth.order[s->auth.n++] = which;
     return one;
 }
 
@@ -274,7 +282,7 @@ static void parse_auth_param(struct reading *r, const struct directive *d, const
     for (int i = 0; i < AUTH_SCHEME_N; i++)
         if (span_eq_nocase(scheme, span_str(auth_scheme_name((enum auth_scheme)i)))) {
             a.which = (enum auth_scheme)i;
-            a.scheme = scheme_of(&r->s->auth, a.which, l->words[0].at);
+            a.scheme = scheme_of(r->s, a.which, l->words[0].at);
             read_option(&a);
             return;
         }
@@ -282,14 +290,15 @@ static void parse_auth_param(struct reading *r, const struct directive *d, const
                "auth_param %.*s is not supported yet: its users would be locked out, or let in", QUOTED_ARG(scheme));
 }
 
-static void print_children(const struct auth_children *c, const char *name, struct strbuf *out)
+static void print_children(const struct auth_scheme_settings *s, const struct program_setting *p, const char *name,
+                           struct strbuf *out)
 {
-    if (c->max == 0)
+    if (s->children == 0)
         return;
-    sb_printf(out, "%s children %d startup=%d idle=%d concurrency=%d", name, c->max, c->startup, c->idle,
-              c->concurrency);
-    if (c->queue_size >= 0)
-        sb_printf(out, " queue-size=%d", c->queue_size);
+    sb_printf(out, "%s children %d startup=%d idle=%d concurrency=%d", name, p->max, p->startup, p->idle,
+              p->concurrency);
+    if (p->queue_max >= 0)
+        sb_printf(out, " queue-size=%d", p->queue_max);
     sb_char(out, '\n');
 }
 
@@ -300,6 +309,7 @@ static const char *on_or_off(bool on)
 
 static void print_basic(const struct auth_scheme_settings *s, const char *name, struct strbuf *out)
 {
+    sb_printf(out, "%s realm %s\n", name, s->realm);
     sb_printf(out, "%s credentialsttl %" PRId64 " seconds\n", name, s->credentials_ttl / US_PER_S);
     sb_printf(out, "%s casesensitive %s\n", name, on_or_off(s->case_sensitive));
     sb_printf(out, "%s utf8 %s\n", name, on_or_off(s->utf8));
@@ -307,6 +317,7 @@ static void print_basic(const struct auth_scheme_settings *s, const char *name, 
 
 static void print_digest(const struct auth_scheme_settings *s, const char *name, struct strbuf *out)
 {
+    sb_printf(out, "%s realm %s\n", name, s->realm);
     sb_printf(out, "%s algorithm", name);
     for (unsigned i = 0; i < s->n_algorithms; i++)
         sb_printf(out, " %s", digest_algorithm_name(s->algorithms[i]));
@@ -320,20 +331,28 @@ static void print_digest(const struct auth_scheme_settings *s, const char *name,
 
 static void print_auth_param(const struct settings *s, const struct directive *d, struct strbuf *out)
 {
-    static const char *const names[AUTH_SCHEME_N] = { [AUTH_BASIC] = "basic", [AUTH_DIGEST] = "digest" };
+    static const char *const names[AUTH_SCHEME_N] = {
+        [AUTH_BASIC] = "basic", [AUTH_DIGEST] = "digest", [AUTH_NEGOTIATE] = "negotiate"
+    };
 
     for (unsigned i = 0; i < s->auth.n; i++) {
         const struct auth_scheme_settings *one = &s->auth.schemes[s->auth.order[i]];
+        const struct program_setting *program = &s->auth_programs[s->auth.order[i]];
         char *name = xasprintf("%s %s", d->name, names[s->auth.order[i]]);
 
         if (one->file_path != NULL)
             sb_printf(out, "%s file %s\n", name, one->file_path);
-        print_children(&one->children, name, out);
-        sb_printf(out, "%s realm %s\n", name, one->realm);
-        if (s->auth.order[i] == AUTH_BASIC)
-            print_basic(one, name, out);
-        else
-            print_digest(one, name, out);
+        if (program->written != NULL)
+            sb_printf(out, "%s program %s\n", name, program->written);
+        if (one->key_extras != NULL)
+            sb_printf(out, "%s key_extras %s\n", name, one->key_extras);
+        print_children(one, program, name, out);
+        switch (s->auth.order[i]) {
+        case AUTH_BASIC: print_basic(one, name, out); break;
+        case AUTH_DIGEST: print_digest(one, name, out); break;
+        case AUTH_NEGOTIATE: sb_printf(out, "%s keep_alive %s\n", name, on_or_off(one->keep_alive)); break;
+        case AUTH_SCHEME_N: break;
+        }
         free(name);
     }
 }
@@ -372,6 +391,31 @@ static void open_file(struct reading *r, enum auth_scheme which)
         diag_warning(r->report, at, NULL, "'%s' has %u lines of no use in all", s->file_path, problems.n);
 }
 
+static void open_pool(struct reading *r, enum auth_scheme which)
+{
+    struct auth_scheme_settings *s = &r->s->auth.schemes[which];
+    struct program_setting *p = &r->s->auth_programs[which];
+    char *name = xasprintf("auth_param %s", auth_scheme_name(which));
+
+    p->pool = program_pool(p, name, r->s->helper_timeout);
+    free(name);
+    s->pool = p->pool;
+    s->generation = htpasswd_new_generation();
+    s->works = true;
+}
+
+static void compile_extras(struct reading *r, enum auth_scheme which)
+{
+    struct auth_scheme_settings *s = &r->s->auth.schemes[which];
+    char error[160];
+    size_t at;
+
+    if (s->key_extras != NULL && r->hooks != NULL && r->hooks->logformat_compile != NULL &&
+        (s->key_extras_format = r->hooks->logformat_compile(s->key_extras, error, &at)) == NULL)
+        diag_error(r->report, (struct place){ r->s->file, 0, 0 }, NULL, "key_extras of auth_param %s: %s",
+                   auth_scheme_name(which), error);
+}
+
 bool auth_is_asked_for(struct span acl_type)
 {
     return span_eq(acl_type, SPAN("proxy_auth")) || span_eq(acl_type, SPAN("proxy_auth_regex")) ||
@@ -382,9 +426,13 @@ void auth_complete(struct reading *r)
 {
     struct auth_settings *s = &r->s->auth;
 
-    for (int i = 0; i < AUTH_SCHEME_N; i++)
+    for (int i = 0; i < AUTH_SCHEME_N; i++) {
+        compile_extras(r, (enum auth_scheme)i);
         if (s->schemes[i].file_path != NULL)
             open_file(r, (enum auth_scheme)i);
+        else if (r->s->auth_programs[i].argv != NULL)
+            open_pool(r, (enum auth_scheme)i);
+    }
     if (r->report->errors == 0 && r->users_at.file != NULL && !auth_is_set(s))
         diag_error(r->report, r->users_at, NULL,
                    "this asks for users, but no auth_param says how to check them: see `auth_param basic file`");

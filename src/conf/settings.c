@@ -100,6 +100,9 @@ void settings_start_helpers(struct settings *s, struct helpers *host)
         helper_pool_start(s->url_rewrite.program.pool, host);
     if (s->store_id.program.pool != NULL)
         helper_pool_start(s->store_id.program.pool, host);
+    for (int i = 0; i < AUTH_SCHEME_N; i++)
+        if (s->auth_programs[i].pool != NULL)
+            helper_pool_start(s->auth_programs[i].pool, host);
 }
 
 static void free_logs(struct settings *s)
@@ -147,7 +150,9 @@ void settings_unref(struct settings **holder)
     free_rewriter(s, &s->store_id);
     free(s->url_rewrite_timeout.response);
     free_rows(s);
-    auth_settings_free(&s->auth);
+    auth_settings_free(&s->auth, s->logformat_free);
+    for (int i = 0; i < AUTH_SCHEME_N; i++)
+        program_free(&s->auth_programs[i]);
     acl_set_free(&s->acls);
     free(s->file);
     free(s);

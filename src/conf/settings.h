@@ -164,6 +164,7 @@ struct settings {
         *proxy_protocol_access, *follow_x_forwarded_for;
 
     struct auth_settings auth;
+    struct program_setting auth_programs[AUTH_SCHEME_N]; /* auth_param's program and children */
     struct header_rules request_headers, reply_headers;
 
     struct rewrite_setting url_rewrite, store_id;

@@ -1,13 +1,18 @@
 #include "proxy/admission.h"
 
+#include "proxy/account.h"
+#include "proxy/logformat.h"
 #include "proxy/request_access.h"
+
+/* Of a question to a helper program. */
+#define EXTRAS_MAX 8192
 
 /* --- who is it? -------------------------------------------------------------------------------------------------------- */
 
 static void take_user(struct proxy_worker *pw, const struct settings *s, struct request *r,
                       const struct auth_result *found)
 {
-    request_set_user(r, found->user);
+    request_set_user(r, found->user, found->token);
     r->user_any_case = found->any_case;
     r->user_problem = found->why;
     r->user_stale = found->stale;
@@ -20,6 +25,37 @@ static void take_user(struct proxy_worker *pw, const struct settings *s, struct 
     }
 }
 
+/* key_extras of auth_param. */
+static void print_extras(const struct auth_request *q, void *format, struct strbuf *out)
+{
+    struct log_entry e;
+    size_t n;
+
+    log_entry_from_request(&e, q->ctx);
+    n = logformat_line(format, &(struct logformat_options){ .strip_query_terms = false }, &e,
+                       sb_reserve(out, EXTRAS_MAX), EXTRAS_MAX);
+    out->len += n > 0 ? n - 1 : 0; /* without its end */
+}
+
+static void ask(struct proxy_worker *pw, const struct settings *s, const struct request *r, struct span value,
+                struct auth_query *query, struct auth_result *found)
+{
+    const struct auth_request q = { .value = value,
+                                    .method = head_piece(r->head, r->head->method_name),
+                                    .target = head_piece(r->head, r->head->target),
+                                    .connection = r->connection,
+                                    .print_extras = print_extras,
+                                    .ctx = r };
+
+    auth_ask(pw->auth, &s->auth, &q, query, found);
+}
+
+/* A token has said whose connection it is. */
+static bool is_connection_s(const struct settings *s, const struct request *r)
+{
+    return s->auth.schemes[AUTH_NEGOTIATE].works && r->connection != NULL && r->connection->user != NULL;
+}
+
 /* False: it takes a while; query, if there is one, waits for it. */
 static bool find_user(struct proxy_worker *pw, const struct settings *s, struct request *r, struct auth_query *query)
 {
@@ -30,10 +66,9 @@ static bool find_user(struct proxy_worker *pw, const struct settings *s, struct 
     if (f != NULL && head_next(r->head, f) != NULL)
         found.why = "more than one field with credentials";
     else if (f != NULL)
-        auth_ask(pw->auth, &s->auth,
-                 &(struct auth_request){ field_value(r->head, f), head_piece(r->head, r->head->method_name),
-                                         head_piece(r->head, r->head->target) },
-                 query, &found);
+        ask(pw, s, r, field_value(r->head, f), query, &found);
+    else if (is_connection_s(s, r))
+        found = (struct auth_result){ .answer = AUTH_USER, .user = span_str(r->connection->user) };
     if (found.answer == AUTH_WAIT)
         return false;
     take_user(pw, s, r, &found);

@@ -28,6 +28,7 @@ struct client_conn {
     int port; /* index into pw->settings->ports; -1: gone with a reload */
     struct addr peer, local;
     struct notes *notes;          /* annotate_client's; NULL: none yet, or nobody makes any */
+    struct auth_connection auth;  /* whose it is, by tokens */
     struct client_count *counted; /* its address's connections; NULL: not counted */
     uint8_t state;                /* enum client_state */
     bool in_run;                  /* client_conn_run() is on the stack: it looks again, don't recurse */

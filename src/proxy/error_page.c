@@ -33,7 +33,7 @@ static const struct {
     { ERR_CACHE_ACCESS_DENIED, 401, "This site asks you to sign in",
       "Give the user name and password you have for it." },
     { ERR_CACHE_ACCESS_DENIED, 503, "Your password can't be checked now",
-      "Too many are waiting for that. Try again in a moment." },
+      "What checks it is busy, or out of order. Try again in a moment." },
     { ERR_TOO_BIG, 414, "The address is too long", "Use a shorter one, or send the data in the body of the request." },
     { ERR_TOO_BIG, 431, "The header fields are too large",
       "Often that is a pile of cookies: delete those of this site and try again." },

@@ -277,7 +277,8 @@ bool request_from_head(struct request *r, const struct head *h, const struct req
     r->user_table = NULL;
     r->user_any_case = r->user_stale = r->user_unchecked = false;
     r->user_problem = NULL;
-    r->user_text = NULL;
+    r->user_text = r->user_token = NULL;
+    r->connection = o->connection;
     r->text = NULL;
     *error = ERR_INVALID_REQ;
     r->framing = request_framing(h);
@@ -353,8 +354,8 @@ struct request *request_keep(const struct request *r)
         k->page = rebase(r->page, from, k->text, len);
         k->page_password = rebase(r->page_password, from, k->text, len);
     }
-    k->user_text = NULL;
-    request_set_user(k, r->user);
+    k->user_text = k->user_token = NULL;
+    request_set_user(k, r->user, SPAN_NONE);
     k->cc = cache_control_parse(k->head, true); /* its spans point into the head */
     if (r->port_name.len > 0)
         memcpy(k->text + len, r->port_name.p, r->port_name.len);
@@ -362,7 +363,7 @@ struct request *request_keep(const struct request *r)
     return k;
 }
 
-void request_set_user(struct request *r, struct span user)
+void request_set_user(struct request *r, struct span user, struct span token)
 {
     if (r->refs == 0) {
         r->user = user;
@@ -371,6 +372,8 @@ void request_set_user(struct request *r, struct span user)
     free(r->user_text);
     r->user_text = user.len > 0 ? xspandup(user) : NULL;
     r->user = span_of(r->user_text, user.len);
+    free(r->user_token);
+    r->user_token = token.len > 0 ? xspandup(token) : NULL;
 }
 
 static bool other_uri(struct request *r, struct span url, char *text, size_t capacity, const char **what)
@@ -428,6 +431,7 @@ void request_unref(struct request **holder)
     notes_unref(&r->notes);
     notes_unref(&r->client_notes);
     free(r->user_text);
+    free(r->user_token);
     free(r->text);
     free(r);
 }

@@ -3,6 +3,7 @@
  *
  * Threads: one worker. */
 #pragma once
+#include "access/auth.h"
 #include "access/facts.h"
 #include "base/hash.h"
 #include "conf/settings.h"
@@ -49,6 +50,8 @@ struct request {
     unsigned user_addresses;            /* from how many the user asked lately; 0: not counted */
     struct user_addresses *user_table;  /* where that is counted; NULL */
     char *user_text;                    /* kept copies: what user points into */
+    char *user_token;                   /* kept copies: Negotiate's next, for the client; NULL */
+    struct auth_connection *connection; /* the client connection's; it may outlive nobody but an admission */
     char *text;                         /* kept copies: what uri points into */
 };
 
@@ -59,6 +62,7 @@ struct request_origin {
     struct addr client, local;
     unsigned client_connections;        /* of the client's address; 0: not counted */
     struct notes *notes, *client_notes; /* lent; request_keep() takes references */
+    struct auth_connection *connection;
     int64_t mono, wall;
 };
 
@@ -82,8 +86,8 @@ struct request *request_keep(const struct request *r);
 struct request *request_ref(struct request *r);
 void request_unref(struct request **holder);
 
-/* Kept copies copy it; others only point to it. */
-void request_set_user(struct request *r, struct span user);
+/* Kept copies copy them; others only point to user, and have no token. */
+void request_set_user(struct request *r, struct span user, struct span token);
 
 /* A number that no other request of this worker has. */
 uint64_t request_draw(void);

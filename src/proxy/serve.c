@@ -31,6 +31,7 @@ static void ask_for_login(struct client_conn *c, const struct request *r, const 
 {
     const struct deny_info *deny = settings_deny_info(s, v->last);
     bool must = v->answer == ACCESS_NEED_LOGIN;
+    const struct auth_scheme_settings *tokens = &s->auth.schemes[AUTH_NEGOTIATE];
     struct strbuf fields = { 0 };
     struct error_answer a = {
         .id = ERR_CACHE_ACCESS_DENIED,
@@ -47,8 +48,9 @@ static void ask_for_login(struct client_conn *c, const struct request *r, const 
     if (r->user_unchecked)
         sb_str(&fields, "Retry-After: 1\r\n");
     else
-        auth_challenge(c->pw->auth, &s->auth, r->accel, r->user_stale, &fields);
+        auth_challenge(c->pw->auth, &s->auth, r->accel, r->user_stale, span_str(r->user_token), &fields);
     a.fields = sb_view(&fields);
+    a.close = tokens->works && !tokens->keep_alive && r->user_token == NULL;
     client_conn_error(c, &a);
     sb_free(&fields);
 }
@@ -519,6 +521,7 @@ static void serve_annotated(struct client_conn *c, const struct head *h, struct 
         .client_connections = client_count_now(c->counted),
         .notes = notes,
         .client_notes = c->notes,
+        .connection = &c->auth,
         .mono = worker_mono(pw->worker),
         .wall = worker_wall(pw->worker),
     };

@@ -159,7 +159,7 @@ static void ask_all(void *arg)
         a->query.done = answered;
         snprintf(pair, sizeof pair, "Ann:%s", a->good ? "secret" : i % 4 == 1 ? "wrong" : "Secret");
         EVP_EncodeBlock((unsigned char *)value + 6, (const unsigned char *)pair, (int)strlen(pair));
-        q = (struct auth_request){ span_str(value), SPAN("GET"), SPAN("/") };
+        q = (struct auth_request){ .value = span_str(value), .method = SPAN("GET"), .target = SPAN("/") };
         auth_ask(on->auth, &settings, &q, &a->query, &r);
         if (r.answer != AUTH_WAIT) {
             on->at_once++;
@@ -174,7 +174,8 @@ static void begin(const char *path)
 
     settings = (struct auth_settings){ .n = 1, .cache_max = 100, .ttl = US_PER_S, .garbage_interval = US_PER_S };
     basic->works = true;
-    basic->children = (struct auth_children){ .max = 2, .queue_size = 100 };
+    basic->children = 2;
+    basic->queue_size = 100;
     basic->credentials_ttl = 3600 * US_PER_S;
     basic->file = htpasswd_file_open(path, &(struct htpasswd_form){ .fold_case = true }, NULL, NULL);
     assert_non_null(basic->file);
@@ -201,7 +202,7 @@ static void end(void)
         auth_free(&workers[i].auth);
     }
     auth_shared_free(&shared);
-    auth_settings_free(&settings);
+    auth_settings_free(&settings, NULL);
 }
 
 static void write_users(char *path)

@@ -143,7 +143,11 @@ static const struct {
     enum verdict want;
 } lines[] = {
     /* what would widen access, drop a limit or a filter must not be ignored */
-    { "auth_param basic program /x", ERROR },
+    { "auth_param basic program /x", FINE },
+    { "auth_param basic program x", ERROR },
+    { "auth_param digest program /x -c", FINE },
+    { "auth_param negotiate program /x", FINE },
+    { "auth_param negotiate keep_alive off", FINE },
     { "auth_param basic file /x", ERROR }, /* no other file is read here */
     { "auth_param ntlm program /x", ERROR },
     { "acl x proxy_auth REQUIRED", ERROR }, /* who is to check them? */
