@@ -134,6 +134,7 @@ static const char *const answers[] = {
     [ACL_NEED_LOGIN] = "needs a login",
     [ACL_NEED_DST] = "needs an address",
     [ACL_NEED_USER] = "needs the user",
+    [ACL_NEED_EXTERNAL] = "needs a helper program",
 };
 
 static void add_line_text(struct strbuf *out, const struct access_line_seen *line)

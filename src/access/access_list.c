@@ -135,6 +135,7 @@ static enum access_answer need_of(enum acl_answer answer)
     switch (answer) {
     case ACL_NEED_DST: return ACCESS_NEED_DST;
     case ACL_NEED_USER: return ACCESS_NEED_USER;
+    case ACL_NEED_EXTERNAL: return ACCESS_NEED_EXTERNAL;
     default: return ACCESS_NEED_LOGIN;
     }
 }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include "access/acl_type.h"
+#include "access/external.h"
 #include "access/addr_set.h"
 #include "base/mem.h"
 #include "base/similar.h"
@@ -9,7 +10,23 @@
 struct acl_set {
     struct acl **acls; /* in order of definition; each stays where it is, lists point to them */
     size_t n;
+    const struct external_acl **externals;
+    size_t n_externals;
 };
+
+void acl_set_add_external(struct acl_set *s, const struct external_acl *acl)
+{
+    s->externals = xrealloc(s->externals, (s->n_externals + 1) * sizeof *s->externals);
+    s->externals[s->n_externals++] = acl;
+}
+
+const struct external_acl *acl_set_external(const struct acl_set *s, struct span name)
+{
+    for (size_t i = 0; i < s->n_externals; i++)
+        if (span_eq(span_str(s->externals[i]->name), name))
+            return s->externals[i];
+    return NULL;
+}
 
 struct acl_set *acl_set_new(void)
 {
@@ -32,6 +49,7 @@ void acl_set_free(struct acl_set **holder)
         free(s->acls[i]);
     }
     free(s->acls);
+    free(s->externals);
     free(s);
 }
 

@@ -35,6 +35,7 @@ enum acl_answer {
     ACL_NEED_LOGIN, /* credentials that are right: the client has to be asked for them */
     ACL_NEED_DST,   /* ask again with dst known */
     ACL_NEED_USER,  /* ask again with user_state known */
+    ACL_NEED_EXTERNAL, /* ask again when externals->wanted is known */
 };
 static inline bool acl_needs_more(enum acl_answer a)
 {
@@ -43,6 +44,11 @@ static inline bool acl_needs_more(enum acl_answer a)
 enum acl_answer acl_matches(const struct acl *a, const struct access_facts *f);
 /* Is one of this type defined? What costs something to know is only found out when somebody asks. */
 bool acl_set_has_type(const struct acl_set *s, const char *type);
+/* External ACLs that later `acl` lines may name; they outlive the set. */
+struct external_acl;
+void acl_set_add_external(struct acl_set *s, const struct external_acl *acl);
+/* NULL: none of that name. */
+const struct external_acl *acl_set_external(const struct acl_set *s, struct span name);
 /* Does some ACL of type `method` name it? */
 bool acl_set_names_method(const struct acl_set *s, enum http_method method);
 /* Are users asked for: proxy_auth, proxy_auth_regex? A denial by such a one asks for other credentials. */

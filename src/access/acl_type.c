@@ -53,6 +53,21 @@ static enum acl_answer match_port_name(const void *values, const struct access_f
     return yes_if(word_set_contains(values, f->port_name));
 }
 
+static enum acl_answer match_external(const void *values, const struct access_facts *f)
+{
+    return external_use_match(values, f);
+}
+
+static enum acl_answer match_tag(const void *values, const struct access_facts *f)
+{
+    struct span name, value;
+
+    for (size_t i = 0; notes_at(f->notes, i, &name, &value); i++)
+        if (span_eq(name, SPAN("tag")) && word_set_contains(values, value))
+            return ACL_YES;
+    return ACL_NO;
+}
+
 static enum acl_answer match_domain(const void *values, const struct access_facts *f)
 {
     char text[ADDR_TEXT_MAX];
@@ -259,7 +274,6 @@ static const char *const missing[] = {
     "eui64",
     "ext_user",
     "ext_user_regex",
-    "external",
     "ident",
     "ident_regex",
     "server_cert_fingerprint",
@@ -275,7 +289,6 @@ static const char *const missing[] = {
     "ssl::server_name",
     "ssl::server_name_regex",
     "ssl_error",
-    "tag",
     "user_cert",
 };
 

@@ -126,6 +126,11 @@ bool acl_word_parse(const struct acl_set *s, const struct span *words, size_t at
 /* Are all of them true? The first that isn't ends it. */
 enum acl_answer acl_words_match(const struct acl_word *words, size_t n, const struct access_facts *f);
 
+/* acl_external.c */
+extern const struct acl_kind acl_kind_external; /* struct external_use */
+struct external_use;
+enum acl_answer external_use_match(const struct external_use *u, const struct access_facts *f);
+
 /* acl_group.c */
 extern const struct acl_kind acl_kind_any_of, acl_kind_all_of; /* struct acl_group */
 struct acl_group;

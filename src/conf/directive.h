@@ -97,10 +97,10 @@ extern const struct directive_kind kind_size, kind_signed_size, kind_duration, k
 /* kind_access.c */
 extern const struct directive_kind kind_acl, kind_access, kind_cachemgr;
 /* kind_port.c, kind_peer.c, kind_refresh.c, kind_log.c, kind_upgrade.c, kind_size_limit.c, kind_error_page.c,
- * kind_note.c, kind_header.c, kind_helper.c */
+ * kind_note.c, kind_header.c, kind_helper.c, kind_external.c */
 extern const struct directive_kind kind_port, kind_peer, kind_peer_access, kind_refresh, kind_access_log,
     kind_logformat, kind_note, kind_upgrade, kind_size_limit, kind_deny_info, kind_header_access, kind_header_replace,
-    kind_header_add, kind_program, kind_children, kind_rewrite_timeout;
+    kind_header_add, kind_program, kind_children, kind_rewrite_timeout, kind_external;
 
 /* kind_auth.c */
 extern const struct directive_kind kind_auth_param;
@@ -123,6 +123,8 @@ struct helper_pool *program_pool(const struct program_setting *p, const char *na
 void program_free(struct program_setting *p);
 /* Once all is read: the rewriters' pools. */
 void rewriters_complete(struct reading *r);
+/* Likewise those of external_acl_type (kind_external.c). */
+void externals_complete(struct reading *r);
 /* NUMBER [UNIT] from word 1 on: how many words; 0 after an error that was told (kind.c). */
 size_t duration_words(struct reading *r, const struct line *l, int64_t *us);
 

@@ -49,6 +49,18 @@ const struct directive directives_working[] = {
     { "authenticate_cache_max", &kind_count, AT(auth.cache_max), "10000",
       .meaning = "How many logins each worker remembers; beyond them the longest unused is forgotten.", .low = 1,
       .high = 10000000 },
+    { "external_acl_type", &kind_external, AT(externals), NULL,
+      .meaning = "external_acl_type name [ttl=s] [negative_ttl=s] [grace=percent] [cache=n] [children-max=n]\n"
+                 "                  [children-startup=n] [children-idle=n] [concurrency=n] [queue-size=n] %code... "
+                 "/path [arguments]\n"
+                 "A program that decides `acl x external name [argument...]`: it is told the codes (%SRC, %LOGIN, "
+                 "%URI, %DST,\n"
+                 "%PATH, %METHOD, %PORT, %PROTO, %MYADDR, %MYPORT, %{Field}, %ACL, %DATA for the arguments, and "
+                 "logformat's) and\n"
+                 "answers OK or ERR, with pairs that become annotations: user=, tag=, log=, message= and others. ttl: "
+                 "3600; 0 asks\n"
+                 "each time.",
+      .flags = REPEATS },
     { "acl", &kind_acl, 0, NULL,
       .meaning =
           "acl NAME TYPE [flags] values...   or   acl NAME TYPE \"/path/of/a/list\"\n"

@@ -310,7 +310,6 @@ const struct directive directives_ignored[] = {
     GONE("storeurl_rewrite_concurrency", "use store_id_children concurrency="),
 
     /* Refused: what they deny, limit, filter or reroute would be lost without a word. */
-    REFUSE("external_acl_type", NULL, "its ACLs could not be decided", "ACLs decided by a helper program"),
     REFUSE("spoof_client_ip", "deny *", "there is no tproxy", "using the client's address"),
     REFUSE("adapted_http_access", "allow all", "use http_access: nothing changes requests in between",
            "rules after rewriting"),

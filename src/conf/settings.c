@@ -94,8 +94,28 @@ static void free_rewriter(struct settings *s, struct rewrite_setting *w)
         s->logformat_free(w->extras_format);
 }
 
+static void free_externals(struct settings *s)
+{
+    for (size_t i = 0; i < s->n_externals; i++) {
+        struct external_acl *a = s->externals[i].acl;
+
+        program_free(&s->externals[i].program);
+        for (size_t w = 0; w < a->n_words; w++) {
+            free(a->words[w].written);
+            if (a->words[w].format != NULL)
+                s->logformat_free(a->words[w].format);
+        }
+        free(a->words);
+        free(a->name);
+        free(a);
+    }
+    free(s->externals);
+}
+
 void settings_start_helpers(struct settings *s, struct helpers *host)
 {
+    for (size_t i = 0; i < s->n_externals; i++)
+        helper_pool_start(s->externals[i].program.pool, host);
     if (s->url_rewrite.program.pool != NULL)
         helper_pool_start(s->url_rewrite.program.pool, host);
     if (s->store_id.program.pool != NULL)
@@ -148,6 +168,7 @@ void settings_unref(struct settings **holder)
     free_logs(s);
     free_rewriter(s, &s->url_rewrite);
     free_rewriter(s, &s->store_id);
+    free_externals(s);
     free(s->url_rewrite_timeout.response);
     free_rows(s);
     auth_settings_free(&s->auth, s->logformat_free);

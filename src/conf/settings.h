@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include "access/access_list.h"
 #include "access/auth_settings.h"
+#include "access/external.h"
 #include "access/helper.h"
 #include "access/regex_set.h"
 #include "base/strbuf.h"
@@ -119,6 +120,11 @@ struct rewrite_setting { /* url_rewrite_program, store_id_program */
     void *extras_format; /* compiled */
 };
 
+struct external_setting { /* external_acl_type */
+    struct external_acl *acl;
+    struct program_setting program;
+};
+
 struct cachemgr_setting { /* cachemgr_passwd */
     char *password;       /* "none", "disable" or the word */
     char **actions;
@@ -158,6 +164,7 @@ struct settings {
     ARRAY_OF(struct error_page_setting, error_pages);
     ARRAY_OF(struct deny_info, deny_infos);
     ARRAY_OF(struct note_setting, notes);
+    ARRAY_OF(struct external_setting, externals);
     ARRAY_OF(struct addr, nameservers);
 
     struct access_list *http_access, *http_reply_access, *cache, *store_miss, *send_hit, *always_direct, *never_direct,

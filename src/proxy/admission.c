@@ -89,6 +89,9 @@ bool admission_at_once(struct proxy_worker *pw, struct request *r, struct access
         if (v->answer == ACCESS_NEED_USER) {
             if (!find_user(pw, pw->settings, r, NULL))
                 return false;
+        } else if (v->answer == ACCESS_NEED_EXTERNAL) {
+            if (!external_find(pw, pw->settings, r, NULL))
+                return false;
         } else {
             n_dst = resolve_cached(pw->resolver, r->uri.host, r->uri.port, dst, &negative);
             if (n_dst == 0 && !negative)
@@ -125,6 +128,11 @@ static void user_found(struct auth_query *q, const struct auth_result *found)
     go_on(a);
 }
 
+static void external_found(struct external_wait *w)
+{
+    go_on(CONTAINER_OF(w, struct admission, external));
+}
+
 static void go_on(struct admission *a)
 {
     const struct access_list *list = a->settings->http_access;
@@ -141,6 +149,12 @@ static void go_on(struct admission *a)
             resolve(a->pw->resolver, &a->query, a->request->uri.host, a->request->uri.port);
             return;
         }
+        if (v.answer == ACCESS_NEED_EXTERNAL) {
+            a->external.done = external_found;
+            if (!external_find(a->pw, a->settings, a->request, &a->external))
+                return;
+            continue;
+        }
         a->login.done = user_found;
         if (!find_user(a->pw, a->settings, a->request, &a->login))
             return;
@@ -156,4 +170,5 @@ void admission_cancel(struct admission *a)
 {
     resolve_cancel(&a->query);
     auth_cancel(&a->login);
+    external_cancel(&a->external);
 }

@@ -6,6 +6,7 @@
 #include "access/access_list.h"
 #include "access/auth.h"
 #include "net/resolve.h"
+#include "proxy/external.h"
 #include "proxy/request.h"
 #include "proxy/worker_state.h"
 
@@ -15,11 +16,12 @@ bool admission_at_once(struct proxy_worker *pw, struct request *r, struct access
 /* Embedded in whoever waits for the verdict. */
 struct admission {
     struct proxy_worker *pw;
-    const struct settings *settings; /* both live until done() or admission_cancel() */
-    struct request *request;         /* kept */
+    struct settings *settings; /* both live until done() or admission_cancel() */
+    struct request *request;   /* kept */
     void (*done)(struct admission *a, const struct access_verdict *v);
     struct resolve_query query;
     struct auth_query login;
+    struct external_wait external;
     bool dst_known;
     struct addr dst[RESOLVE_ADDRS_MAX];
     size_t n_dst;

@@ -39,10 +39,10 @@ static const struct code {
     { "<p", LOG_SERVER_PORT, 0, NULL },
     { "<la", LOG_SERVER_LOCAL_ADDR, 0, NULL },
     { "<lp", LOG_SERVER_LOCAL_PORT, 0, NULL },
-    { "un", LOG_USER, ONE_WORD, NULL },
+    { "un", LOG_ANY_USER, ONE_WORD, NULL },
     { "ul", LOG_USER, ONE_WORD, NULL },
     { "ui", LOG_NEVER, 0, NULL }, /* ident */
-    { "ue", LOG_NEVER, 0, NULL }, /* there are no external ACLs that could name a user */
+    { "ue", LOG_EXTERNAL_USER, ONE_WORD, NULL },
     { "us", LOG_NEVER, 0, NULL }, /* TLS client certificates */
     { "rm", LOG_METHOD, ONE_WORD, NULL },
     { "ru", LOG_URL, ONE_WORD, NULL },
@@ -84,8 +84,8 @@ static const struct code {
     { "err_detail", LOG_ERROR_DETAIL, 0, NULL },
     { "sn", LOG_SEQUENCE, 0, NULL },
     { "master_xaction", LOG_SEQUENCE, 0, NULL },
-    { "et", LOG_NEVER, 0, NULL }, /* external ACLs again */
-    { "ea", LOG_NEVER, 0, NULL },
+    { "et", LOG_EXTERNAL_TAG, ONE_WORD, NULL },
+    { "ea", LOG_EXTERNAL_LOG, 0, NULL },
     { "note", LOG_NOTE, TAKES_ARG, NULL },
     { "ssl::>sni", LOG_NEVER, 0, NULL }, /* TLS isn't intercepted, so there is never one */
     { "ssl::bump_mode", LOG_NEVER, 0, NULL },

@@ -350,6 +350,17 @@ static void put_notes(struct log_out *o, const struct log_step *s, const struct 
     sb_free(&text);
 }
 
+/* The first of that name: what external ACLs' programs said. */
+static struct span note_of(const struct log_entry *e, const char *wanted)
+{
+    struct span name, value;
+
+    for (size_t i = 0; notes_at(e->notes, i, &name, &value); i++)
+        if (span_eq(name, span_str(wanted)))
+            return value;
+    return SPAN_NONE;
+}
+
 static void put_mime_heads(struct log_out *o, const struct log_entry *e)
 {
     struct piece_out p = { o, LOG_ENC_BLOB };
@@ -425,7 +436,11 @@ static void put_step(struct log_out *o, const struct log_step *s, const struct l
     case LOG_SERVER_PORT: put_port(o, s, &e->server); break;
     case LOG_SERVER_LOCAL_ADDR: put_addr(o, s, &e->server_local); break;
     case LOG_SERVER_LOCAL_PORT: put_port(o, s, &e->server_local); break;
+    case LOG_ANY_USER: put_value(o, s, e->user.len > 0 ? e->user : note_of(e, "user")); break;
     case LOG_USER: put_value(o, s, e->user); break;
+    case LOG_EXTERNAL_USER: put_value(o, s, note_of(e, "user")); break;
+    case LOG_EXTERNAL_TAG: put_value(o, s, note_of(e, "tag")); break;
+    case LOG_EXTERNAL_LOG: put_value(o, s, note_of(e, "log")); break;
     case LOG_NOTE: put_notes(o, s, e); break;
     case LOG_NEVER: put_none(o, s); break;
     case LOG_METHOD: put_value(o, s, e->method); break;

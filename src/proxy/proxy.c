@@ -11,6 +11,7 @@
 #include "net/stream.h"
 #include "proxy/client_conn.h"
 #include "proxy/client_limit.h"
+#include "proxy/external.h"
 #include "proxy/fetch.h"
 #include "proxy/worker_state.h"
 
@@ -204,7 +205,7 @@ static void make_via(struct proxy_worker *pw)
 static void use_settings(struct proxy_worker *pw, const int *fds)
 {
     pw->logging = access_log_enabled(pw->settings);
-    pw->annotating = pw->settings->n_notes > 0 || acl_set_has_type(pw->settings->acls, "annotate_transaction") ||
+    pw->annotating = pw->settings->n_notes > 0 || pw->settings->n_externals > 0 || acl_set_has_type(pw->settings->acls, "annotate_transaction") ||
                      acl_set_has_type(pw->settings->acls, "annotate_client");
     pw->tallying = pw->settings->client_ip_max_connections >= 0 || acl_set_has_type(pw->settings->acls, "maxconn");
     pw->counting_users = acl_set_has_type(pw->settings->acls, "max_user_ip");
@@ -253,6 +254,7 @@ static void tick(struct worker_tick *t)
     LIST_EACH (n, following, &pw->fetches)
         fetch_sweep(fetch_of(n), mono);
     free_old_resolvers(pw, false);
+    externals_tick(pw);
     auth_sweep(pw->auth, &pw->settings->auth, mono);
     check_drained(pw);
 }
@@ -336,6 +338,7 @@ static void run_end(struct worker_msg *m)
     pool_free(&pw->pool);
     old_servers_free(&pw->old_servers);
     free_old_resolvers(pw, true);
+    externals_free(pw);
     resolver_free(&pw->resolver);
     list_remove(&pw->tick.node);
     worker_stop(pw->worker);
@@ -397,6 +400,7 @@ struct proxy *proxy_new(const struct proxy_config *c)
         list_init(&pw->clients);
         list_init(&pw->fetches);
         list_init(&pw->old_resolvers);
+        list_init(&pw->externals);
         pw->worker = worker_new(i);
         pw->worker->user = pw;
         pw->auth_shared = p->auth;

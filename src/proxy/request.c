@@ -271,6 +271,7 @@ bool request_from_head(struct request *r, const struct head *h, const struct req
     r->host_as_sent = false;
     r->notes = o->notes;
     r->client_notes = o->client_notes;
+    r->externals.n = 0;
     r->user_state = USER_UNKNOWN;
     r->user = SPAN_NONE;
     r->user_addresses = 0;
@@ -464,6 +465,7 @@ void request_facts(const struct request *r, struct access_facts *f)
         .client_connections = r->client_connections,
         .notes = r->notes,
         .client_notes = r->client_notes,
+        .externals = (struct external_memo *)(uintptr_t)&r->externals,
         .user_state = r->user_state,
         .user = r->user_state == USER_KNOWN ? r->user : SPAN_NONE,
         .user_any_case = r->user_any_case,

@@ -4,6 +4,7 @@
  * Threads: one worker. */
 #pragma once
 #include "access/auth.h"
+#include "access/external.h"
 #include "access/facts.h"
 #include "base/hash.h"
 #include "conf/settings.h"
@@ -41,6 +42,7 @@ struct request {
     uint64_t draw;                      /* this request's number, for `acl x random` */
     unsigned client_connections;        /* of its client's address when it came; 0: not counted */
     struct notes *notes, *client_notes; /* annotations; NULL unless the settings make some */
+    struct external_memo externals;     /* what helper programs said */
     enum user_state user_state;         /* admission.c finds it out when an access list asks */
     bool user_any_case;                 /* letter case doesn't count in names */
     bool user_stale;                    /* USER_ABSENT: they were right, but for a challenge that is used up */

@@ -160,7 +160,9 @@ static const struct {
     { "authenticate_ip_ttl 60 seconds", FINE },
     { "authenticate_cache_garbage_interval 1 hour", FINE },
     { "authenticate_cache_max 0", ERROR },
-    { "external_acl_type x %SRC /x", ERROR },
+    { "external_acl_type x %SRC /x", FINE }, /* from text no file is looked at */
+    { "external_acl_type x %SRC", ERROR },
+    { "external_acl_type x ttl=5 negative_ttl=1 grace=10 cache=3 children-max=2 children-startup=1 concurrency=5 %{X} %DATA /x y", FINE },
     { "url_rewrite_program x", ERROR },
     { "redirect_program x", ERROR },
     { "url_rewrite_program /x", FINE }, /* from text no file is looked at */
