@@ -32,7 +32,7 @@ enum auth_answer {
 struct auth_result {
     enum auth_answer answer;
     struct span user;  /* AUTH_USER; else who they say they are, or "". Valid until the caller returns to the loop */
-    bool stale;        /* AUTH_NOBODY: right but for a challenge that is used up: auth_challenge() */
+    bool stale;        /* AUTH_NOBODY: right but for a challenge that is used up: auth_challenged */
     struct span token; /* AUTH_NOBODY: Negotiate's next, valid during the call */
     bool any_case;     /* the name counts in any letter case: it is in lower case */
     const char *why;   /* not AUTH_USER: static text for log and page */
@@ -65,7 +65,12 @@ struct auth_request {
 void auth_ask(struct auth *a, const struct auth_settings *s, const struct auth_request *q, struct auth_query *query,
               struct auth_result *r);
 
-/* A field for each scheme that is offered, with its end: Proxy-Authenticate, or WWW-Authenticate of an accelerator. stale, token: what
- * auth_ask() said of the credentials; with a token it alone is sent. */
-void auth_challenge(struct auth *a, const struct auth_settings *s, bool accel, bool stale, struct span token,
-                    struct strbuf *out);
+/* Who is asked, and what auth_ask() said of the credentials. */
+struct auth_challenged {
+    bool accel, stale;
+    struct span token;
+};
+/* A field for each scheme that is offered, with its end: Proxy-Authenticate, or WWW-Authenticate of an accelerator; with a token it
+ * alone. offer NULL: all schemes. */
+void auth_challenge(struct auth *a, const struct auth_settings *s, const struct auth_offer *offer,
+                    const struct auth_challenged *c, struct strbuf *out);

@@ -47,20 +47,22 @@ static void add_negotiate(bool accel, struct span token, struct strbuf *out)
               SPAN_ARG(token));
 }
 
-void auth_challenge(struct auth *a, const struct auth_settings *s, bool accel, bool stale, struct span token,
-                    struct strbuf *out)
+void auth_challenge(struct auth *a, const struct auth_settings *s, const struct auth_offer *offer,
+                    const struct auth_challenged *c, struct strbuf *out)
 {
-    if (token.len > 0) {
-        add_negotiate(accel, token, out);
+    if (offer == NULL || offer->n == 0)
+        offer = &s->named;
+    if (c->token.len > 0) {
+        add_negotiate(c->accel, c->token, out);
         return;
     }
-    for (unsigned i = 0; i < s->n; i++) {
-        if (!s->schemes[s->order[i]].works)
+    for (unsigned i = 0; i < offer->n; i++) {
+        if (!s->schemes[offer->order[i]].works)
             continue;
-        switch (s->order[i]) {
-        case AUTH_BASIC: add_basic(s, accel, out); break;
-        case AUTH_DIGEST: add_digest(a, s, accel, stale, out); break;
-        case AUTH_NEGOTIATE: add_negotiate(accel, token, out); break;
+        switch (offer->order[i]) {
+        case AUTH_BASIC: add_basic(s, c->accel, out); break;
+        case AUTH_DIGEST: add_digest(a, s, c->accel, c->stale, out); break;
+        case AUTH_NEGOTIATE: add_negotiate(c->accel, SPAN_NONE, out); break;
         case AUTH_SCHEME_N: break;
         }
     }

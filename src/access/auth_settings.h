@@ -33,10 +33,15 @@ struct auth_scheme_settings {
     bool keep_alive;
 };
 
+/* Those that are offered, in order. */
+struct auth_offer {
+    enum auth_scheme order[AUTH_SCHEME_N];
+    unsigned n; /* 0: all that are set up, as their lines stand */
+};
+
 struct auth_settings {
     struct auth_scheme_settings schemes[AUTH_SCHEME_N];
-    enum auth_scheme order[AUTH_SCHEME_N]; /* as they are offered: that of their first lines */
-    unsigned n;
+    struct auth_offer named;               /* in the order of their first lines */
     int64_t ttl, garbage_interval, ip_ttl; /* authenticate_*; microseconds */
     int cache_max;                         /* authenticate_cache_max */
 };
@@ -45,8 +50,8 @@ const char *auth_scheme_name(enum auth_scheme s); /* "Basic" */
 /* Some scheme works. */
 static inline bool auth_is_set(const struct auth_settings *s)
 {
-    for (unsigned i = 0; i < s->n; i++)
-        if (s->schemes[s->order[i]].works)
+    for (unsigned i = 0; i < s->named.n; i++)
+        if (s->schemes[s->named.order[i]].works)
             return true;
     return false;
 }

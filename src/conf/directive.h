@@ -104,6 +104,8 @@ extern const struct directive_kind kind_port, kind_peer, kind_peer_access, kind_
 
 /* kind_auth.c */
 extern const struct directive_kind kind_auth_param;
+/* kind_auth_schemes.c */
+extern const struct directive_kind kind_auth_schemes;
 /* Once all is read: password files, and whether ACLs ask for users that nobody can check. */
 void auth_complete(struct reading *r);
 /* Is it an acl type that needs a user? */

@@ -40,6 +40,13 @@ const struct directive directives_working[] = {
           "negotiate:\n"
           "  keep_alive on|off: a connection goes on after it was asked for a token (on).",
       .flags = REPEATS },
+    { "auth_schemes", &kind_auth_schemes, 0, NULL,
+      .meaning = "auth_schemes scheme,...|ALL [[!]acl...]\n"
+                 "Which of the schemes that auth_param sets up are offered, and in which order. The first line whose "
+                 "ACLs hold "
+                 "counts;\n"
+                 "without one all are offered.",
+      .flags = REPEATS },
     { "authenticate_cache_garbage_interval", &kind_duration, AT(auth.garbage_interval), "1 hour",
       .meaning = "How often logins that weren't used for authenticate_ttl are forgotten." },
     { "authenticate_ttl", &kind_duration, AT(auth.ttl), "1 hour",

@@ -30,7 +30,6 @@ const struct directive directives_ignored[] = {
     /* Accepted: there is nothing they could do. */
     ACCEPT("shared_memory_locking", "one process, no shared memory"),
     ACCEPT("hopeless_kid_revival_delay", "the supervisor has a back-off of its own"),
-    ACCEPT("auth_schemes", "no authentication yet"),
     ACCEPT("delay_pool_uses_indirect_client", "there is nothing it could change"),
     ACCEPT("tproxy_uses_indirect_client", "there is nothing it could change"),
     ACCEPT("adaptation_uses_indirect_client", "there is nothing it could change"),

@@ -266,7 +266,7 @@ static struct auth_scheme_settings *scheme_of(struct settings *s, enum auth_sche
     one->nonce_max_duration = 1800 * US_PER_S;
     one->nonce_max_count = 50;
     one->check_nonce_count = true;
-    s->auth.order[s->auth.n++] = which;
+    s->auth.named.order[s->auth.named.n++] = which;
     return one;
 }
 
@@ -335,10 +335,10 @@ static void print_auth_param(const struct settings *s, const struct directive *d
         [AUTH_BASIC] = "basic", [AUTH_DIGEST] = "digest", [AUTH_NEGOTIATE] = "negotiate"
     };
 
-    for (unsigned i = 0; i < s->auth.n; i++) {
-        const struct auth_scheme_settings *one = &s->auth.schemes[s->auth.order[i]];
-        const struct program_setting *program = &s->auth_programs[s->auth.order[i]];
-        char *name = xasprintf("%s %s", d->name, names[s->auth.order[i]]);
+    for (unsigned i = 0; i < s->auth.named.n; i++) {
+        const struct auth_scheme_settings *one = &s->auth.schemes[s->auth.named.order[i]];
+        const struct program_setting *program = &s->auth_programs[s->auth.named.order[i]];
+        char *name = xasprintf("%s %s", d->name, names[s->auth.named.order[i]]);
 
         if (one->file_path != NULL)
             sb_printf(out, "%s file %s\n", name, one->file_path);
@@ -347,7 +347,7 @@ static void print_auth_param(const struct settings *s, const struct directive *d
         if (one->key_extras != NULL)
             sb_printf(out, "%s key_extras %s\n", name, one->key_extras);
         print_children(one, program, name, out);
-        switch (s->auth.order[i]) {
+        switch (s->auth.named.order[i]) {
         case AUTH_BASIC: print_basic(one, name, out); break;
         case AUTH_DIGEST: print_digest(one, name, out); break;
         case AUTH_NEGOTIATE: sb_printf(out, "%s keep_alive %s\n", name, on_or_off(one->keep_alive)); break;

@@ -35,6 +35,10 @@ static void free_lists(struct settings *s)
         free(s->upgrades[i].protocol);
         access_list_free(&s->upgrades[i].access);
     }
+    for (size_t i = 0; i < s->n_auth_offers; i++) {
+        free(s->auth_offers[i].written);
+        access_list_free(&s->auth_offers[i].when);
+    }
     for (size_t i = 0; i < s->n_notes; i++) {
         free(s->notes[i].name);
         free(s->notes[i].value);
@@ -63,6 +67,7 @@ static void free_lists(struct settings *s)
     free(s->ports);
     free(s->peers);
     free(s->upgrades);
+    free(s->auth_offers);
     free(s->notes);
     header_rules_free(&s->request_headers, s->logformat_free);
     header_rules_free(&s->reply_headers, s->logformat_free);

@@ -62,6 +62,12 @@ struct upgrade_setting {        /* http_upgrade_request_protocols */
     struct access_list *access; /* never NULL */
 };
 
+struct auth_offer_setting { /* auth_schemes */
+    char *written;          /* the schemes */
+    struct auth_offer offer;
+    struct access_list *when; /* NULL: always */
+};
+
 struct note_setting { /* note */
     char *name, *value;
     struct access_list *when; /* NULL: always */
@@ -165,6 +171,7 @@ struct settings {
     ARRAY_OF(struct deny_info, deny_infos);
     ARRAY_OF(struct note_setting, notes);
     ARRAY_OF(struct external_setting, externals);
+    ARRAY_OF(struct auth_offer_setting, auth_offers);
     ARRAY_OF(struct addr, nameservers);
 
     struct access_list *http_access, *http_reply_access, *cache, *store_miss, *send_hit, *always_direct, *never_direct,

@@ -57,6 +57,7 @@ void client_conn_error(struct client_conn *c, const struct error_answer *a)
         ctx.url_host = a->r->uri.host;
         ctx.url_path = a->r->uri.path;
         ctx.url_port = a->r->uri.port;
+        ctx.user = a->r->user;
     }
     if (a->deny != NULL && a->deny->kind == DENY_RESET) {
         reset_instead(c, a);

@@ -13,7 +13,7 @@ static bool value_of(char code, const struct error_context *c, const char *name,
     char text[ADDR_TEXT_MAX], what[128];
 
     switch (code) {
-    case 'a': sb_str(out, "-"); break; /* nobody is asked who he is */
+    case 'a': sb_span(out, c->user.len > 0 ? c->user : SPAN("-")); break;
     case 'A':
         addr_print(&c->local, text);
         sb_str(out, text);

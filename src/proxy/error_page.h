@@ -26,6 +26,7 @@ struct error_context {
     bool hide_version;                          /* httpd_suppress_version_string */
     struct span url_scheme, url_host, url_path; /* of a request that was understood */
     uint16_t url_port;
+    struct span user;                  /* who the client is, or says it is; "" */
     struct addr client, local, server; /* family 0: none */
     const struct settings *settings;   /* the operator's pages; NULL: none */
     const struct deny_info *deny;      /* what takes the place of the page; NULL: nothing */

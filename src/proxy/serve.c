@@ -24,6 +24,15 @@
  * */
 #define BATCH_BODY_MAX (256u << 10)
 
+/* auth_schemes; NULL: all. */
+static const struct auth_offer *offer_to(const struct settings *s, const struct request *r)
+{
+    for (size_t i = 0; i < s->n_auth_offers; i++)
+        if (s->auth_offers[i].when == NULL || request_allowed(s->auth_offers[i].when, r))
+            return &s->auth_offers[i].offer;
+    return NULL;
+}
+
 /* The client is to say who it is, or who else. Where it must, deny_info can give another page, but no other place: the
  * question would be lost. */
 static void ask_for_login(struct client_conn *c, const struct request *r, const struct settings *s,
@@ -48,7 +57,8 @@ static void ask_for_login(struct client_conn *c, const struct request *r, const 
     if (r->user_unchecked)
         sb_str(&fields, "Retry-After: 1\r\n");
     else
-        auth_challenge(c->pw->auth, &s->auth, r->accel, r->user_stale, span_str(r->user_token), &fields);
+        auth_challenge(c->pw->auth, &s->auth, offer_to(s, r),
+                       &(struct auth_challenged){ r->accel, r->user_stale, span_str(r->user_token) }, &fields);
     a.fields = sb_view(&fields);
     a.close = tokens->works && !tokens->keep_alive && r->user_token == NULL;
     client_conn_error(c, &a);

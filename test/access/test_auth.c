@@ -172,7 +172,7 @@ static void begin(const char *path)
 {
     struct auth_scheme_settings *basic = &settings.schemes[AUTH_BASIC];
 
-    settings = (struct auth_settings){ .n = 1, .cache_max = 100, .ttl = US_PER_S, .garbage_interval = US_PER_S };
+    settings = (struct auth_settings){ .named.n = 1, .cache_max = 100, .ttl = US_PER_S, .garbage_interval = US_PER_S };
     basic->works = true;
     basic->children = 2;
     basic->queue_size = 100;

@@ -157,6 +157,8 @@ static const struct {
     { "auth_param basic children 5 startup=0 idle=1 queue-size=10", FINE },
     { "auth_param basic children none", ERROR },
     { "authenticate_ttl 1 hour", FINE },
+    { "auth_schemes ALL", FINE },
+    { "auth_schemes ntlm all", ERROR },
     { "authenticate_ip_ttl 60 seconds", FINE },
     { "authenticate_cache_garbage_interval 1 hour", FINE },
     { "authenticate_cache_max 0", ERROR },

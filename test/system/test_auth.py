@@ -349,6 +349,33 @@ def test_deny_info_of_a_login(make, origin):
     assert r.status == 407 and r.get('Proxy-Authenticate'), 'a redirection would hide the question'
 
 
+def test_pages_name_the_user(make_proxy, origin):
+    p = make_proxy('error_directory {dir}/errors\n' + BASIC + 'acl ann proxy_auth ann\nhttp_access deny !ann\nhttp_access deny ann all\n',
+                   start=False)
+    users(p)
+    os.mkdir(p.path('errors'))
+    for name in ('ERR_ACCESS_DENIED', 'ERR_CACHE_ACCESS_DENIED'):
+        p.write(f'errors/{name}', 'It is (%a).')
+    p.start()
+    url = origin.page(ok()).url
+    html = 'Accept: text/html'
+    assert p.get(url, html).body == b'It is (-).'
+    assert p.get(url, html, login('ann')).body == b'It is (ann).'
+    assert p.get(url, html, login('<b>&')).body == b'It is (&lt;b&gt;&amp;).'
+
+
+def test_auth_schemes_choose_what_is_offered(make_digest, origin):
+    p = make_digest(BASIC + DIGEST + 'acl curl browser ^curl\nacl other browser ^other\nacl none browser ^none\n'
+                    'auth_schemes digest,basic curl\nauth_schemes Basic other\nauth_schemes negotiate none\n' + DIGESTED[len(DIGEST):])
+    url = origin.page(ok()).url
+
+    def offered(agent):
+        r = p.get(url, f'User-Agent: {agent}')
+        return [c.partition(' ')[0] for c in r.all('Proxy-Authenticate')]
+    assert [offered(a) for a in ('curl', 'other', 'none', 'firefox')] == [['Digest', 'Basic'], ['Basic'], [],
+                                                                         ['Basic', 'Digest']]
+
+
 def test_check_access_with_a_user(make, origin):
     p = make()
     url = f'http://{origin.authority}/x'
@@ -547,6 +574,9 @@ BAD = [
     ('auth_param basic key_extras %zz', 'key_extras of auth_param Basic'),
     ('auth_param digest program true', 'begins with /'),
     ('auth_param negotiate realm x', 'has no option'),
+    ('auth_schemes basic,ntlm', "'ntlm' is none of"),
+    ('auth_schemes basic,Basic', 'named twice'),
+    ('auth_schemes basic nobody', "acl 'nobody' is not defined"),
     ('auth_param digest file {dir}/missing', r"can't read '.*/missing': No such file"),
     ('auth_param digest algorithm MD4', 'no algorithm'),
     ('auth_param digest credentialsttl 1 hour', 'has no option'),
