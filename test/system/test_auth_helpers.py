@@ -113,23 +113,25 @@ def test_a_reload_asks_the_new_program(start, origin):
     soon(lambda: p.get(page.url, login('ann')).status == 407, 'what the old one said counts no more')
 
 
-def test_who_leaves_while_a_program_thinks(start, origin):
+@pytest.mark.parametrize('scheme, field, first', [('basic', login('ann'), 'ann'),
+                                                  ('negotiate', 'Proxy-Authorization: Negotiate one', 'YR')])
+def test_who_leaves_while_a_program_thinks(start, origin, scheme, field, first):
     page = origin.page(ok(b'inside', FRESH))
-    p = start('basic', '''
-def answer(user, rest):
-    told(user)
+    p = start(scheme, '''
+def answer(word, rest):
+    told(word)
     while os.path.exists(sys.argv[1] + '.wait'):
         time.sleep(0.01)
-    return 'OK'
-''', 'workers 1\n')
+    return 'OK user=ann'
+''', f'workers 1\nauth_param {scheme} children 1\n')
     p.write('asked.wait', '')
     with p.connect() as c:
-        c.send(f'GET {page.url} HTTP/1.1\r\nHost: x\r\n{login("ann")}\r\n\r\n'.encode())
-        soon(lambda: asked(p) == ['ann'], 'it is asked')
+        c.send(f'GET {page.url} HTTP/1.1\r\nHost: x\r\n{field}\r\n\r\n'.encode())
+        soon(lambda: asked(p) == [first], 'it is asked')
         c.reset()
     soon(lambda: len(p.lines()) == 1, 'it has gone')
     os.remove(p.path('asked.wait'))
-    assert p.get(page.url, login('ann')).status == 200
+    assert p.get(page.url, field).status == 200
 
 
 def test_the_end_comes_while_a_program_thinks(start, origin):
