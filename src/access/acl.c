@@ -169,7 +169,10 @@ bool acl_set_has_type(const struct acl_set *s, const char *type)
 
 bool acl_is_about_user(const struct acl *a)
 {
-    return strncmp(a->type->name, "proxy_auth", strlen("proxy_auth")) == 0;
+    const struct external_use *use = a->type->kind == &acl_kind_external ? a->values : NULL;
+
+    return strncmp(a->type->name, "proxy_auth", strlen("proxy_auth")) == 0 ||
+           (use != NULL && use->acl != NULL && use->acl->needs_user);
 }
 
 bool acl_set_names_method(const struct acl_set *s, enum http_method method)

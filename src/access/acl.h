@@ -51,7 +51,7 @@ void acl_set_add_external(struct acl_set *s, const struct external_acl *acl);
 const struct external_acl *acl_set_external(const struct acl_set *s, struct span name);
 /* Does some ACL of type `method` name it? */
 bool acl_set_names_method(const struct acl_set *s, enum http_method method);
-/* Are users asked for: proxy_auth, proxy_auth_regex? A denial by such a one asks for other credentials. */
+/* Are users asked for: proxy_auth, proxy_auth_regex, an external one with %LOGIN? A denial by such a one asks for other credentials. */
 bool acl_is_about_user(const struct acl *a);
 /* The name it was defined under, its type's name, and "acl NAME TYPE values" for mgr:config. */
 struct span acl_name(const struct acl *a);

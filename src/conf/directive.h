@@ -71,7 +71,7 @@ struct reading {
     bool closed;                              /* from text: opens no file, resolves no name */
     bool quoted_values;                       /* configuration_includes_quoted_values */
     struct place auth_file_at[AUTH_SCHEME_N]; /* auth_param's `file`: the path */
-    struct place users_at;                    /* the first acl that asks for users; file NULL: none */
+    struct place users_at;                    /* what asks for users first; file NULL: nothing */
     unsigned depth;                           /* of include */
     struct place *said;                       /* per directive, where it was said first; file NULL: not yet */
     char **kept;                              /* file names and list files, for as long as the reading lasts */

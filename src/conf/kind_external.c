@@ -53,7 +53,11 @@ static void add_word(struct reading *r, struct external_acl *a, const struct wor
         out->kind = EXTERNAL_ACL;
     } else {
         out->kind = EXTERNAL_CODE;
-        a->needs_user |= span_eq(w->text, SPAN("%LOGIN")) || span_eq(w->text, SPAN("%ul"));
+        if (span_eq(w->text, SPAN("%LOGIN")) || span_eq(w->text, SPAN("%ul"))) {
+            a->needs_user = true;
+            if (r->users_at.file == NULL)
+                r->users_at = w->at;
+        }
         compile(r, out, w);
     }
 }

@@ -567,6 +567,7 @@ def test_curl_logs_in_by_digest(make_digest, origin):
 
 BAD = [
     ('acl a proxy_auth REQUIRED', r'squid\.conf:1:7: error: this asks for users'),
+    ('external_acl_type a %LOGIN /bin/true', r'squid\.conf:1:21: error: this asks for users'),
     ('acl a max_user_ip 1', r'squid\.conf:1:7: error: this asks for users'),
     ('auth_param basic file {dir}/missing', r"can't read '.*/missing': No such file"),
     ('auth_param basic program /usr/lib/squid/basic_ncsa_auth {dir}/missing', r"can't read '.*/missing': No such file"),

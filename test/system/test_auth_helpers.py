@@ -6,7 +6,7 @@ import pytest
 
 from client import soon
 from origin import ok
-from test_auth import DigestUser, login
+from test_auth import BASIC, DigestUser, login, users
 from test_helpers import program
 
 FRESH = 'Cache-Control: max-age=600'
@@ -141,6 +141,24 @@ def test_the_end_comes_while_a_program_thinks(start, origin):
         c.send(f'GET {page.url} HTTP/1.1\r\nHost: x\r\n{login("ann")}\r\n\r\n'.encode())
         soon(lambda: asked(p) == ['ann'], 'it is asked')
         p.stop()
+
+
+def test_an_external_acl_about_the_user_asks_for_one(make_proxy, origin):
+    page = origin.page(ok(b'inside', FRESH))
+    p = make_proxy(start=False)
+    users(p)
+    path = program(p, TELLING + '''
+def answer(user, rest):
+    told(user)
+    return 'OK' if user == 'ann' else 'ERR'
+''')
+    p.configure(f'workers 1\n{BASIC}external_acl_type members %LOGIN {path} {p.path("asked")}\n'
+                'acl member external members\nhttp_access deny !member\nhttp_access allow all\n')
+    p.start()
+    assert p.get(page.url).status == 407 and not asked(p)
+    assert [p.get(page.url, login(u)).status for u in ('ann', 'bob', 'ann')] == [200, 407, 200]
+    assert asked(p) == ['ann', 'bob']
+    assert [line.user for line in p.logged(page.url, 4)] == ['-', 'ann', 'bob', 'ann']
 
 
 # --- Digest

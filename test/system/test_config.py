@@ -64,7 +64,7 @@ ERRORS = [
     ('include {dir}/squid.conf', r'error: .*(include|itself)'),
     ('acl x dstdomain "{dir}/missing.list"', r'squid\.conf:2:17: error: .*missing\.list'),
     ('ssl_bump peek all', r'squid\.conf:2:1: error: .*ssl_bump'),
-    ('auth_param digest program /bin/true', r'squid\.conf:2:\d+: error: .*not supported yet'),
+    ('auth_param ntlm program /bin/true', r'squid\.conf:2:\d+: error: .*not supported yet'),
     ('visible_hostname', r'squid\.conf:2:\d+: error: '),
     ('cache_mem 1 MB \\\n  more', r'squid\.conf:3:3: error: '),
 ]
