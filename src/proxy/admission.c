@@ -1,5 +1,7 @@
 #include "proxy/admission.h"
 
+#include <stdlib.h>
+#include "base/mem.h"
 #include "proxy/account.h"
 #include "proxy/logformat.h"
 #include "proxy/request_access.h"
@@ -113,9 +115,11 @@ static void resolved(struct resolve_query *q, enum resolve_status status, const 
 
     (void)status; /* without an address no `dst` matches; the fetch will say what was wrong with the name */
     a->dst_known = true;
-    a->n_dst = n < RESOLVE_ADDRS_MAX ? n : RESOLVE_ADDRS_MAX;
-    if (a->n_dst > 0)
-        memcpy(a->dst, addrs, a->n_dst * sizeof *addrs);
+    a->n_dst = n;
+    if (n > 0) {
+        a->dst = xmalloc(n * sizeof *addrs);
+        memcpy(a->dst, addrs, n * sizeof *addrs);
+    }
     go_on(a);
 }
 
@@ -170,5 +174,7 @@ void admission_cancel(struct admission *a)
 {
     resolve_cancel(&a->query);
     auth_cancel(&a->login);
+    free(a->dst);
+    a->dst = NULL;
     external_cancel(&a->external);
 }

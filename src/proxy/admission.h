@@ -23,7 +23,7 @@ struct admission {
     struct auth_query login;
     struct external_wait external;
     bool dst_known;
-    struct addr dst[RESOLVE_ADDRS_MAX];
+    struct addr *dst; /* n_dst of them, its own; NULL: none */
     size_t n_dst;
 };
 /* The first four members are set, the rest is zero. done() may be called from within. */
