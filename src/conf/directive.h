@@ -125,6 +125,8 @@ struct helper_pool *program_pool(const struct program_setting *p, const char *na
 void program_free(struct program_setting *p);
 /* Once all is read: the rewriters' pools. */
 void rewriters_complete(struct reading *r);
+/* Likewise what the peers of a group are to each other (kind_peer.c). */
+void peers_complete(struct reading *r);
 /* Likewise those of external_acl_type (kind_external.c). */
 void externals_complete(struct reading *r);
 /* NUMBER [UNIT] from word 1 on: how many words; 0 after an error that was told (kind.c). */

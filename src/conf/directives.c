@@ -171,10 +171,17 @@ const struct directive directives_working[] = {
       .flags = REPEATS },
     /* peers */
     { "cache_peer", &kind_peer, AT(peers), NULL,
-      .meaning = "cache_peer host parent http-port 0 [name=word] [originserver] [default] [round-robin] [weight=n] "
-                 "[proxy-only]\n"
-                 "           [login=user:password|PASS|PASSTHRU] [connect-timeout=seconds] [no-query] [no-digest]\n"
-                 "A proxy, or with originserver a web server, that requests may be forwarded to. There is no ICP.",
+      .meaning = "cache_peer host parent http-port 0 [name=word] [originserver] [default] [weight=n] [proxy-only]\n"
+                 "           [round-robin|carp|userhash|sourcehash] [carp-key=scheme,host,port,path,params]\n"
+                 "           [login=user:password|*:password|PASS|PASSTHRU] [max-conn=n] [standby=n]\n"
+                 "           [connect-timeout=seconds] [connect-fail-limit=n] [no-query] [no-digest]\n"
+                 "A proxy, or with originserver a web server, that requests may be forwarded to. There is no ICP. "
+                 "userhash, carp and\n"
+                 "sourcehash choose by the user, the URL, the client's address, round-robin by turns, weight= how "
+                 "often; others are\n"
+                 "tried in order, default ones last. max-conn: connections to it, those kept open included; standby: "
+                 "how many are kept\n"
+                 "ready. connect-fail-limit (10) failures in a row make it dead until a connection can be made again.",
       .flags = REPEATS },
     { "cache_peer_access", &kind_peer_access, AT(peers), NULL,
       .meaning = "cache_peer_access peer allow|deny [!]acl...\n"
@@ -182,6 +189,12 @@ const struct directive directives_working[] = {
       .flags = REPEATS },
     { "forward_max_tries", &kind_count, AT(forward_max_tries), "25",
       .meaning = "How many addresses or peers are tried for one request.", .low = 1, .high = 1000 },
+    { "dead_peer_timeout", &kind_duration, AT(dead_peer_timeout), "10 seconds",
+      .meaning = "How long a dead peer is left alone before a connection to it is tried again.", .low = 1 },
+    { "prefer_direct", &kind_switch, AT(prefer_direct), "off",
+      .meaning = "Where a request may go to peers or directly: directly first." },
+    { "nonhierarchical_direct", &kind_switch, AT(nonhierarchical_direct), "on",
+      .meaning = "Requests no cache has an answer for (CONNECT, POST ...) go directly where they may; off: to peers." },
     { "never_direct", &kind_access, AT(never_direct), NULL,
       .meaning = "never_direct allow|deny [!]acl...\n"
                  "Requests that may go to peers only, never to the origin itself.",

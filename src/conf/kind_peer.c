@@ -6,6 +6,7 @@
 #include "base/similar.h"
 #include "conf/directive.h"
 #include "conf/value.h"
+#include "net/carp.h"
 
 static const char *const type_words[] = { "parent", "sibling", "multicast", NULL };
 static const char *const login_words[] = { "PASS", "PASSTHRU", NULL };
@@ -14,7 +15,10 @@ static const char *const option_words[] = {
     "proxy-only",   "default",          "round-robin",
     "weight=",      "login=",           "name=",
     "originserver", "connect-timeout=", "connect-fail-limit=",
-    "no-delay",     "no-tproxy",        NULL,
+    "no-delay",     "no-tproxy",        "carp",
+    "carp-key=",    "userhash",         "sourcehash",
+    "max-conn=",    "standby=",         "weighted-round-robin",
+    NULL,
 };
 
 /* They steer ICP, digests, delay pools, TPROXY: with none of those there is nothing to steer. Prefixes, when they end
@@ -42,11 +46,6 @@ static const struct {
     { "sslcrlfile=", "TLS to peers is not supported yet" },
     { "sslflags=", "TLS to peers is not supported yet" },
     { "ssldomain=", "TLS to peers is not supported yet" },
-    { "carp", "not supported yet; round-robin is" },
-    { "carp-key=", "not supported yet; round-robin is" },
-    { "userhash", "not supported yet; round-robin is" },
-    { "sourcehash", "not supported yet; round-robin is" },
-    { "weighted-round-robin", "not supported yet; round-robin with weight= is" },
     { "multicast-responder", "there is no ICP" },
     { "multicast-siblings", "there is no ICP" },
     { "htcp", "there is no HTCP" },
@@ -54,8 +53,6 @@ static const struct {
     { "forceddomain=", "not supported yet" },
     { "front-end-https", "not supported yet" },
     { "front-end-https=", "not supported yet" },
-    { "standby=", "not supported yet" },
-    { "max-conn=", "not supported yet: connections to the peer would not be limited" },
 };
 
 static bool begins(struct span word, const char *pattern)
@@ -85,10 +82,12 @@ static void read_login(struct reading *r, struct peer_setting *p, const struct w
     if (value.len >= 9 && memcmp(value.p, "NEGOTIATE", 9) == 0) {
         diag_error(r->report, w->at, NULL, "login=NEGOTIATE is not supported yet");
     } else if (!login_passes(value) && memchr(value.p, ':', value.len) == NULL) {
-        diag_error(r->report, w->at, similar_word(login_words, value), "login= takes user:password, PASS or PASSTHRU");
+        diag_error(r->report, w->at, similar_word(login_words, value),
+                   "login= takes user:password, *:password, PASS or PASSTHRU");
     } else {
         free(p->login);
-        p->login = xspandup(value);
+        p->passes_login = login_passes(value);
+        p->login = p->passes_login ? NULL : xspandup(value);
     }
 }
 
@@ -99,8 +98,15 @@ static bool read_flag(struct peer_setting *p, struct span word)
         const char *name;
         bool *to;
     } flags[] = {
-        { "no-query", &p->no_query },       { "proxy-only", &p->proxy_only },     { "default", &p->is_default },
-        { "round-robin", &p->round_robin }, { "originserver", &p->originserver },
+        { "no-query", &p->no_query },
+        { "proxy-only", &p->proxy_only },
+        { "default", &p->is_default },
+        { "round-robin", &p->round_robin },
+        { "originserver", &p->originserver },
+        { "userhash", &p->userhash },
+        { "sourcehash", &p->sourcehash },
+        { "carp", &p->carp },
+        { "weighted-round-robin", &p->round_robin }, /* without ICP nobody measures how far they are */
     };
 
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
@@ -118,10 +124,37 @@ static bool read_number(struct peer_setting *p, struct span word)
         p->weight = (int)n;
     else if (option_is(word, "connect-timeout", &value) && value_count(value, 1, 86400, &n) == VALUE_OK)
         p->connect_timeout = n * US_PER_S;
+    else if (option_is(word, "connect-fail-limit", &value) && value_count(value, 1, INT32_MAX, &n) == VALUE_OK)
+        p->fail_limit = (int)n;
+    else if (option_is(word, "max-conn", &value) && value_count(value, 0, INT32_MAX, &n) == VALUE_OK)
+        p->max_conn = (int)n;
+    else if (option_is(word, "standby", &value) && value_count(value, 0, 10000, &n) == VALUE_OK)
+        p->standby = (int)n;
     else
-        /* How many failures make a peer dead is ours to judge; the number is only checked. */
-        return option_is(word, "connect-fail-limit", &value) && value_count(value, 1, INT32_MAX, &n) == VALUE_OK;
+        return false;
     return true;
+}
+
+/* scheme,host,port,path,params */
+static bool read_carp_key(struct peer_setting *p, struct span value)
+{
+    static const char *const parts[] = { "scheme", "host", "port", "path", "params" };
+    struct span rest = value;
+
+    p->carp_key = 0;
+    while (rest.len > 0) {
+        const char *comma = memchr(rest.p, ',', rest.len);
+        struct span part = span_of(rest.p, comma ? (size_t)(comma - rest.p) : rest.len);
+        size_t i = 0;
+
+        while (i < 5 && !span_eq(part, span_str(parts[i])))
+            i++;
+        if (i == 5)
+            return false;
+        p->carp_key |= 1u << i;
+        rest = comma ? span_of(comma + 1, rest.len - part.len - 1) : SPAN_NONE;
+    }
+    return p->carp_key != 0;
 }
 
 static void read_option(struct reading *r, struct peer_setting *p, const struct word *w)
@@ -138,7 +171,9 @@ static void read_option(struct reading *r, struct peer_setting *p, const struct 
             return;
     if (read_flag(p, w->text) || read_number(p, w->text))
         return;
-    if (option_is(w->text, "login", &value)) {
+    if (option_is(w->text, "carp-key", &value) && read_carp_key(p, value)) {
+        ;
+    } else if (option_is(w->text, "login", &value)) {
         read_login(r, p, w, value);
     } else if (option_is(w->text, "name", &value) && value.len > 0) {
         free(p->name);
@@ -198,19 +233,34 @@ static void parse_peer(struct reading *r, const struct directive *d, const struc
     p->host = xspandup(host);
     p->port = port;
     p->weight = 1;
+    p->fail_limit = 10;
+    p->health = server_health_new();
     p->name = xspandup(host);
     for (size_t i = 5; i < l->n; i++)
         read_option(r, p, &l->words[i]);
-    /* Authorization is end-to-end and reaches an origin server anyhow; Proxy-Authorization ends here. */
-    if (p->login != NULL && login_passes(span_str(p->login)) && !p->originserver)
+    if (p->standby > 0 && p->max_conn > 0 && p->standby > p->max_conn)
+        diag_error(r->report, l->words[1].at, NULL, "standby=%d is more than max-conn=%d allows", p->standby,
+                   p->max_conn);
+    if (p->carp + p->userhash + p->sourcehash + p->round_robin > 1)
         diag_error(r->report, l->words[1].at, NULL,
-                   "login=%s is supported with originserver only: clients' credentials would not reach the peer",
-                   p->login);
+                   "a peer is in one of the groups carp, userhash, sourcehash, round-robin");
     if (icp_port != 0 && !p->no_query)
         diag_error(r->report, l->words[4].at, NULL, "ICP is not supported: write 0 for its port, or no-query");
     if (peer_find(s, span_str(p->name)) != p)
         diag_error(r->report, l->words[1].at, NULL,
                    "a cache_peer named '%s' is there already: tell them apart by name=", p->name);
+}
+
+static void print_carp_key(const struct peer_setting *p, struct strbuf *out)
+{
+    static const char *const parts[] = { "scheme", "host", "port", "path", "params" };
+    const char *before = " carp-key=";
+
+    for (size_t i = 0; i < 5; i++)
+        if (p->carp_key & 1u << i) {
+            sb_printf(out, "%s%s", before, parts[i]);
+            before = ",";
+        }
 }
 
 static void print_peer(const struct settings *s, const struct directive *d, struct strbuf *out)
@@ -233,8 +283,24 @@ static void print_peer(const struct settings *s, const struct directive *d, stru
             sb_str(out, " originserver");
         if (p->connect_timeout != 0)
             sb_printf(out, " connect-timeout=%" PRId64, p->connect_timeout / US_PER_S);
-        if (p->login != NULL)
-            sb_printf(out, " login=%s", strchr(p->login, ':') != NULL ? "XXXXXXXXXX" : p->login);
+        if (p->carp)
+            sb_str(out, " carp");
+        if (p->userhash)
+            sb_str(out, " userhash");
+        if (p->sourcehash)
+            sb_str(out, " sourcehash");
+        if (p->carp_key != 0)
+            print_carp_key(p, out);
+        if (p->max_conn != 0)
+            sb_printf(out, " max-conn=%d", p->max_conn);
+        if (p->fail_limit != 10)
+            sb_printf(out, " connect-fail-limit=%d", p->fail_limit);
+        if (p->standby != 0)
+            sb_printf(out, " standby=%d", p->standby);
+        if (p->passes_login)
+            sb_str(out, " login=PASS");
+        else if (p->login != NULL)
+            sb_str(out, p->login[0] == '*' ? " login=*:XXXXXXXXXX" : " login=XXXXXXXXXX");
         sb_char(out, '\n');
     }
 }
@@ -266,6 +332,47 @@ static void print_peer_access(const struct settings *s, const struct directive *
             access_list_print(s->peers[i].access, name, out);
             free(name);
         }
+}
+
+static void weigh_group(struct settings *s, bool (*in_group)(const struct peer_setting *p))
+{
+    double *loads = xcalloc(s->n_peers + 1, sizeof *loads), *multipliers = xcalloc(s->n_peers + 1, sizeof *multipliers);
+    size_t n = 0, k = 0;
+
+    for (size_t i = 0; i < s->n_peers; i++)
+        if (in_group(&s->peers[i]))
+            loads[n++] = s->peers[i].weight;
+    if (n > 0)
+        carp_multipliers(loads, n, multipliers);
+    for (size_t i = 0; i < s->n_peers; i++)
+        if (in_group(&s->peers[i])) {
+            s->peers[i].member_hash = carp_member_hash(span_str(s->peers[i].name));
+            s->peers[i].multiplier = multipliers[k++];
+        }
+    free(loads);
+    free(multipliers);
+}
+
+static bool in_carp(const struct peer_setting *p)
+{
+    return p->carp;
+}
+
+static bool in_userhash(const struct peer_setting *p)
+{
+    return p->userhash;
+}
+
+static bool in_sourcehash(const struct peer_setting *p)
+{
+    return p->sourcehash;
+}
+
+void peers_complete(struct reading *r)
+{
+    weigh_group(r->s, in_carp);
+    weigh_group(r->s, in_userhash);
+    weigh_group(r->s, in_sourcehash);
 }
 
 const struct directive_kind kind_peer = { parse_peer, print_peer };

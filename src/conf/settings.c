@@ -30,6 +30,7 @@ static void free_lists(struct settings *s)
         free(s->peers[i].host);
         free(s->peers[i].login);
         access_list_free(&s->peers[i].access);
+        server_health_unref(&s->peers[i].health);
     }
     for (size_t i = 0; i < s->n_upgrades; i++) {
         free(s->upgrades[i].protocol);

@@ -14,6 +14,7 @@
 #include "cache/store.h"
 #include "conf/header_rules.h"
 #include "net/addr.h"
+#include "net/server_health.h"
 
 struct port_setting { /* http_port */
     struct addr at;
@@ -25,14 +26,24 @@ struct port_setting { /* http_port */
     int keepalive_idle, keepalive_interval, keepalive_timeout; /* seconds; 0: kernel's */
 };
 
+/* What of a URL chooses a carp peer (carp-key=). */
+enum carp_part { CARP_SCHEME = 1, CARP_HOST = 2, CARP_PORT = 4, CARP_PATH = 8, CARP_PARAMS = 16 };
+
 struct peer_setting { /* cache_peer */
     char *name, *host;
     uint16_t port;
-    bool originserver, is_default, round_robin, proxy_only, no_query;
+    bool originserver, is_default, round_robin, carp, userhash, sourcehash, proxy_only, no_query;
+    bool passes_login; /* login=PASS, PASSTHRU: what the client sent for its proxy */
     int weight;
+    unsigned carp_key;          /* enum carp_part */
+    uint32_t member_hash;       /* carp, userhash, sourcehash: of its name */
+    double multiplier;          /* by its weight in its group */
+    int max_conn;               /* connections to it, those that rest included; 0: any number */
+    int fail_limit, standby;    /* failures that make it dead; connections kept ready */
     int64_t connect_timeout;    /* 0: peer_connect_timeout */
-    char *login;                /* login=user:password; PASS, PASSTHRU (originserver): nothing to do; NULL: none */
+    char *login;                /* user:password, or *:password with the user's name; NULL: none */
     struct access_list *access; /* cache_peer_access; NULL: allow */
+    struct server_health *health;
 };
 
 struct refresh_setting { /* refresh_pattern */
@@ -225,6 +236,8 @@ struct settings {
     bool client_persistent_connections, server_persistent_connections;
     enum tristate half_closed_clients;
     int forward_max_tries;
+    bool prefer_direct, nonhierarchical_direct;
+    int64_t dead_peer_timeout;
 
     /* waits */
     int64_t connect_timeout, peer_connect_timeout, forward_timeout, read_timeout, write_timeout, request_timeout,

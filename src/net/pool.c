@@ -15,6 +15,7 @@ struct idle {
     struct pool *pool;
     int fd;
     struct addr peer;
+    struct server_health *place;
     int64_t expires; /* monotonic */
     uint64_t hash;
     size_t name_len;
@@ -30,11 +31,12 @@ struct pool {
     struct list_node *buckets; /* likewise */
 };
 
-/* The descriptor is the caller's now. */
-static int idle_remove(struct idle *i)
+/* The descriptor and its place are the caller's now. */
+static int idle_remove(struct idle *i, struct server_health **place)
 {
     int fd = i->fd;
 
+    *place = i->place;
     event_del(&i->event);
     list_remove(&i->all);
     list_remove(&i->same);
@@ -43,13 +45,21 @@ static int idle_remove(struct idle *i)
     return fd;
 }
 
+static void idle_close(struct idle *i)
+{
+    struct server_health *place;
+
+    close(idle_remove(i, &place));
+    server_health_give(&place);
+}
+
 static void on_dead(evutil_socket_t fd, short what, void *arg)
 {
     struct idle *i = arg;
 
     (void)fd, (void)what;
     worker_turn(i->pool->worker);
-    close(idle_remove(i));
+    idle_close(i);
 }
 
 /* Every entry, since each may have a time of its own; a few thousand a second cost nothing. */
@@ -63,7 +73,7 @@ static void on_tick(struct worker_tick *t)
         struct idle *i = CONTAINER_OF(n, struct idle, all);
 
         if (i->expires <= now)
-            close(idle_remove(i));
+            idle_close(i);
     }
 }
 
@@ -88,7 +98,7 @@ struct pool *pool_new(struct worker *w, size_t max_idle)
 
 static void drop_oldest(struct pool *p)
 {
-    close(idle_remove(CONTAINER_OF(p->all.next, struct idle, all)));
+    idle_close(CONTAINER_OF(p->all.next, struct idle, all));
 }
 
 void pool_clear(struct pool *p)
@@ -110,12 +120,14 @@ void pool_free(struct pool **holder)
     free(p);
 }
 
-void pool_put(struct pool *p, struct span name, int fd, const struct addr *peer, int64_t idle_us)
+void pool_put(struct pool *p, struct span name, int fd, const struct addr *peer, int64_t idle_us,
+              struct server_health *place)
 {
     struct idle *i;
 
     if (p->max_idle == 0 || idle_us <= 0) {
         close(fd);
+        server_health_give(&place);
         return;
     }
     if (p->n >= p->max_idle)
@@ -124,6 +136,7 @@ void pool_put(struct pool *p, struct span name, int fd, const struct addr *peer,
     i->pool = p;
     i->fd = fd;
     i->peer = *peer;
+    i->place = place;
     i->expires = worker_mono(p->worker) + idle_us;
     i->hash = hash128(name.p, name.len).low;
     i->name_len = name.len;
@@ -134,10 +147,10 @@ void pool_put(struct pool *p, struct span name, int fd, const struct addr *peer,
     p->n++;
     event_assign(&i->event, p->worker->base, fd, EV_READ, on_dead, i);
     if (event_add(&i->event, NULL) != 0)
-        close(idle_remove(i));
+        idle_close(i);
 }
 
-int pool_get(struct pool *p, struct span name, struct addr *peer)
+int pool_get(struct pool *p, struct span name, struct addr *peer, struct server_health **place)
 {
     uint64_t hash = hash128(name.p, name.len).low;
     struct list_node *bucket = &p->buckets[hash & p->mask];
@@ -152,15 +165,31 @@ int pool_get(struct pool *p, struct span name, struct addr *peer)
         before = n->prev;
         if (i->hash != hash || !span_eq(span_of(i->name, i->name_len), name))
             continue;
-        fd = idle_remove(i);
+        fd = idle_remove(i, place);
         /* Asked again here: it may have died since the loop last looked. */
         if (!expired && !stream_is_readable(fd)) {
             *peer = to;
             return fd;
         }
         close(fd);
+        server_health_give(place);
     }
+    *place = NULL;
     return -1;
+}
+
+size_t pool_idle_of(const struct pool *p, struct span name)
+{
+    uint64_t hash = hash128(name.p, name.len).low;
+    const struct list_node *bucket = &p->buckets[hash & p->mask];
+    size_t found = 0;
+
+    for (const struct list_node *n = bucket->next; n != bucket; n = n->next) {
+        const struct idle *i = CONTAINER_OF(n, struct idle, same);
+
+        found += i->hash == hash && span_eq(span_of(i->name, i->name_len), name);
+    }
+    return found;
 }
 
 size_t pool_idle(const struct pool *p)

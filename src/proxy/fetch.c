@@ -26,6 +26,7 @@ void fetch_drop_connection(struct fetch *f)
     resolve_cancel(&f->query);
     connect_cancel(&f->connector);
     stream_close(&f->stream, false);
+    server_health_give(&f->place);
     sb_free(&f->out);
     f->out_at = 0;
     free(f->in);

@@ -39,6 +39,7 @@ struct fetch {
     struct connector *connector;
     struct stream stream;
     struct addr server;
+    struct server_health *place; /* of the connection, among the peer's; NULL: none */
     bool reused, retried, validating, upgrade, whole, background, another_variant;
     bool readable, ended;
     struct strbuf out; /* request head and body pieces not sent yet */

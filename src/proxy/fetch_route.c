@@ -8,6 +8,7 @@
 #include "proxy/forward_head.h"
 #include "proxy/header_mangle.h"
 #include "proxy/old_servers.h"
+#include "proxy/peer_probe.h"
 #include "proxy/request_access.h"
 #include "proxy/request_loop.h"
 
@@ -69,6 +70,7 @@ static bool send_request(struct fetch *f, int fd)
         .validate = f->validating ? f->stale : NULL,
         .close = !f->settings->server_persistent_connections,
         .login = peer ? peer->login : NULL,
+        .passes_login = peer != NULL && peer->passes_login,
         .originserver = peer != NULL && peer->originserver,
         .upgrade = f->upgrade,
         .whole = f->whole,
@@ -105,6 +107,8 @@ static void connected(void *ctx, int fd, int error, const struct addr *peer)
 
     f->connector = NULL;
     f->server = *peer;
+    if (fetch_peer(f) != NULL)
+        (fd < 0 ? peer_failed : peer_answered)(fetch_peer(f));
     if (fd < 0) {
         fetch_log(f)->hier = f->routes[f->route].hier;
         fetch_log(f)->server = *peer;
@@ -156,6 +160,8 @@ static void resolved(struct resolve_query *q, enum resolve_status status, const 
 
     fetch_log(f)->dns_us = worker_mono(f->pw->worker) - f->stamp;
     if (status != RESOLVE_OK || n == 0) {
+        if (fetch_peer(f) != NULL)
+            peer_failed(fetch_peer(f));
         fetch_log(f)->hier = HIER_NONE;
         (void)next_route(f, ERR_DNS_FAIL, status == RESOLVE_TIMEOUT ? ETIMEDOUT : 0);
     } else if (fetch_peer(f) == NULL && !addresses_allowed(f, addrs, n)) {
@@ -174,9 +180,7 @@ bool fetch_open_route(struct fetch *f)
     int fd = -1;
 
     free(f->pool_name);
-    /* With the place: a reload may move a peer. No host has a blank. */
-    f->pool_name =
-        peer ? xasprintf("peer %s %s:%u", peer->name, peer->host, port) : xasprintf("%.*s:%u", SPAN_ARG(host), port);
+    f->pool_name = peer ? peer_pool_name(peer) : xasprintf("%.*s:%u", SPAN_ARG(host), port);
     /* It couldn't tell where the body ends (RFC 9112 section 6.1). */
     if (f->body.kind == FRAMING_CHUNKED && old_servers_have(&f->pw->old_servers, f->pool_name)) {
         if (f->owner != NULL)
@@ -185,7 +189,7 @@ bool fetch_open_route(struct fetch *f)
     }
     /* What can't be repeated doesn't go on a connection that may be closing. */
     if (is_repeatable(f) && !f->retried && !f->upgrade)
-        fd = pool_get(f->pw->pool, span_str(f->pool_name), &f->server);
+        fd = pool_get(f->pw->pool, span_str(f->pool_name), &f->server, &f->place);
     /* It may have been opened for somebody who may go there. */
     if (fd >= 0 && peer == NULL && !addresses_allowed(f, &f->server, 1)) {
         close(fd);
@@ -195,6 +199,9 @@ bool fetch_open_route(struct fetch *f)
         f->reused = true;
         return send_request(f, fd);
     }
+    if (peer != NULL && !server_health_take(peer->health, peer->max_conn))
+        return next_route(f, ERR_CANNOT_FORWARD, 0);
+    f->place = peer != NULL ? peer->health : NULL;
     f->state = FETCH_RESOLVE;
     f->stamp = worker_mono(f->pw->worker);
     f->query = (struct resolve_query){ .done = resolved };

@@ -8,6 +8,7 @@
 #include "cache/storable.h"
 #include "cache/validate.h"
 #include "hdrs/field_number.h"
+#include "proxy/reply.h"
 #include "proxy/request_access.h"
 
 /* The key of what a response's Location or Content-Location refers to; false: nothing of the same origin. */
@@ -289,6 +290,8 @@ void fetch_set_head(struct fetch *f, const struct head *h)
             store_remove(f->pw->store, f->pw->worker->epoch, f->stale);
     }
     pass_own_fields(f, &recipe);
+    if (h->status == 407 && f->owner != NULL && fetch_peer(f) != NULL && fetch_peer(f)->passes_login)
+        reply_challenges(transaction_own_fields(f->owner), h);
     if (reason != STORE_YES)
         fetch_log(f)->reason = store_reason_name(reason);
     (void)fill_set_head(f->fill, f->pw->worker->epoch, &head);

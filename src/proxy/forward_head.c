@@ -45,8 +45,7 @@ static bool has_login(const struct forward_options *o)
 /* This accelerator has asked for it; the site behind gets it if the operator says so. */
 static bool is_spent(const struct request *r, const struct forward_options *o)
 {
-    return r->accel && r->user_state == USER_KNOWN &&
-           !(o->login != NULL && (strcmp(o->login, "PASS") == 0 || strcmp(o->login, "PASSTHRU") == 0));
+    return r->accel && r->user_state == USER_KNOWN && !o->passes_login;
 }
 
 static bool passes(const struct request *r, const struct settings *s, const struct forward_options *o,
@@ -106,17 +105,35 @@ static void forwarded_for(struct strbuf *out, const struct request *r, const str
     }
 }
 
-static void login(struct strbuf *out, const struct forward_options *o)
+/* user:password, or the user's name and :password; false: there is no name. */
+static bool login_text(struct strbuf *out, const struct request *r, const struct forward_options *o)
 {
-    size_t n;
+    const char *text = o->login;
+
+    if (strncmp(text, "*:", 2) == 0) {
+        if (r->user.len == 0)
+            return false;
+        sb_span(out, r->user);
+        text++;
+    }
+    sb_str(out, text);
+    return true;
+}
+
+static void login(struct strbuf *out, const struct request *r, const struct forward_options *o)
+{
+    const struct head_field *f = head_find(r->head, TOKEN_PROXY_AUTHORIZATION);
+    struct strbuf text = { 0 };
     char *coded;
 
-    if (!has_login(o))
+    if (o->passes_login && !o->originserver && f != NULL)
+        add_field(out, field_name(r->head, f), field_value(r->head, f));
+    if (!has_login(o) || !login_text(&text, r, o))
         return;
-    n = strlen(o->login);
-    coded = xmalloc(n / 3 * 4 + 8);
-    EVP_EncodeBlock((unsigned char *)coded, (const unsigned char *)o->login, (int)n);
+    coded = xmalloc(text.len / 3 * 4 + 8);
+    EVP_EncodeBlock((unsigned char *)coded, (const unsigned char *)text.p, (int)text.len);
     sb_printf(out, "%s: Basic %s\r\n", o->originserver ? "Authorization" : "Proxy-Authorization", coded);
+    sb_free(&text);
     free(coded);
 }
 
@@ -200,7 +217,8 @@ void forward_head(struct strbuf *out, const struct request *r, const struct sett
     sb_span(out, request_target(r, o));
     sb_str(out, " HTTP/1.1\r\n");
     add_field(out, SPAN("Host"),
-              r->host_as_sent && head_find(r->head, TOKEN_HOST) != NULL ? head_value(r->head, TOKEN_HOST) : r->uri.authority);
+              r->host_as_sent && head_find(r->head, TOKEN_HOST) != NULL ? head_value(r->head, TOKEN_HOST)
+                                                                        : r->uri.authority);
     for (unsigned i = 0; i < r->head->n_fields; i++) {
         const struct head_field *f = &r->head->fields[i];
 
@@ -221,7 +239,7 @@ void forward_head(struct strbuf *out, const struct request *r, const struct sett
         sb_printf(out, "Via: 1.%d %s (loligo%s)\r\n", r->head->minor_version, s->visible_hostname,
                   s->httpd_suppress_version_string ? "" : "/" PACKAGE_VERSION);
     forwarded_for(out, r, s);
-    login(out, o);
+    login(out, r, o);
     if (r->framing.kind == FRAMING_CHUNKED)
         sb_str(out, "Transfer-Encoding: chunked\r\n");
     else if (r->framing.kind == FRAMING_LENGTH)

@@ -12,7 +12,8 @@ struct forward_options {
     const struct object *begins; /* a part: asks for what follows it, instead of what the client asks for; NULL: none */
     uint64_t last;               /* up to there */
     bool close;                  /* Connection: close */
-    const char *login;           /* cache_peer login=user:password, or NULL */
+    const char *login;           /* cache_peer login=user:password or *:password, or NULL */
+    bool passes_login;           /* what the client sent for its proxy goes on */
     bool upgrade;                /* the client's Upgrade goes on, as far as it may */
     bool whole;                  /* without Range and If-Range */
     bool unconditional;          /* without any condition of the client's */

@@ -11,5 +11,4 @@ struct route {
 
 #define ROUTES_MAX 16
 /* Routes for r under s, best first; 0: nobody may be asked. */
-size_t peer_routes(struct proxy_worker *pw, const struct settings *s, const struct request *r,
-                   struct route out[ROUTES_MAX]);
+size_t peer_routes(struct proxy_worker *pw, struct settings *s, const struct request *r, struct route out[ROUTES_MAX]);

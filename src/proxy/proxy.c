@@ -13,6 +13,7 @@
 #include "proxy/client_limit.h"
 #include "proxy/external.h"
 #include "proxy/fetch.h"
+#include "proxy/peer_probe.h"
 #include "proxy/worker_state.h"
 
 /* Idle connections to servers that one worker keeps. */
@@ -205,7 +206,8 @@ static void make_via(struct proxy_worker *pw)
 static void use_settings(struct proxy_worker *pw, const int *fds)
 {
     pw->logging = access_log_enabled(pw->settings);
-    pw->annotating = pw->settings->n_notes > 0 || pw->settings->n_externals > 0 || acl_set_has_type(pw->settings->acls, "annotate_transaction") ||
+    pw->annotating = pw->settings->n_notes > 0 || pw->settings->n_externals > 0 ||
+                     acl_set_has_type(pw->settings->acls, "annotate_transaction") ||
                      acl_set_has_type(pw->settings->acls, "annotate_client");
     pw->tallying = pw->settings->client_ip_max_connections >= 0 || acl_set_has_type(pw->settings->acls, "maxconn");
     pw->counting_users = acl_set_has_type(pw->settings->acls, "max_user_ip");
@@ -255,6 +257,7 @@ static void tick(struct worker_tick *t)
         fetch_sweep(fetch_of(n), mono);
     free_old_resolvers(pw, false);
     externals_tick(pw);
+    peer_probes_tick(pw);
     auth_sweep(pw->auth, &pw->settings->auth, mono);
     check_drained(pw);
 }
@@ -335,6 +338,7 @@ static void run_end(struct worker_msg *m)
         client_conn_kill(CONTAINER_OF(pw->clients.next, struct client_conn, node));
     while (!list_empty(&pw->fetches))
         fetch_kill(fetch_of(pw->fetches.next));
+    peer_probes_free(pw);
     pool_free(&pw->pool);
     old_servers_free(&pw->old_servers);
     free_old_resolvers(pw, true);
@@ -401,6 +405,8 @@ struct proxy *proxy_new(const struct proxy_config *c)
         list_init(&pw->fetches);
         list_init(&pw->old_resolvers);
         list_init(&pw->externals);
+        list_init(&pw->probes);
+        pw->n_workers = c->workers;
         pw->worker = worker_new(i);
         pw->worker->user = pw;
         pw->auth_shared = p->auth;

@@ -94,6 +94,12 @@ char *reply_not_modified(const struct proxy_worker *pw, const struct object *o, 
     return b.p;
 }
 
+void reply_challenges(struct strbuf *out, const struct head *h)
+{
+    for (const struct head_field *f = head_find(h, TOKEN_PROXY_AUTHENTICATE); f != NULL; f = head_next(h, f))
+        sb_printf(out, "%.*s: %.*s\r\n", SPAN_ARG(field_name(h, f)), SPAN_ARG(field_value(h, f)));
+}
+
 /* --- several parts ---------------------------------------------------------------------------------------------- */
 
 static void add_tail(const struct proxy_worker *pw, const struct reply_tail *t, struct strbuf *b)

@@ -34,6 +34,9 @@ char *reply_multipart(const struct proxy_worker *pw, const struct object *o, con
 /* A 416 for a stored response of `whole` bytes, likewise. */
 char *reply_unsatisfiable(const struct proxy_worker *pw, uint64_t whole, struct reply_tail tail, size_t *n);
 
+/* What a parent asks its client for, by cache_peer login=PASS: its Proxy-Authenticate lines, each with its end. */
+void reply_challenges(struct strbuf *out, const struct head *from_parent);
+
 /* The status line of a response with one part. */
 extern const struct span reply_partial_line;
 /* "HTTP/1.1 200 Connection established" */

@@ -10,7 +10,9 @@
 #include "proxy/flow.h"
 #include "proxy/forward_head.h"
 #include "proxy/header_mangle.h"
+#include "proxy/peer_probe.h"
 #include "proxy/peer_select.h"
+#include "proxy/reply.h"
 #include "proxy/reply.h"
 #include "proxy/request_access.h"
 #include "proxy/request_loop.h"
@@ -32,10 +34,12 @@ struct tunnel {
     struct resolve_query query;
     struct connector *connector;
     struct stream server;
+    struct server_health *place; /* of the connection, among the parent's; NULL: none */
     bool readable;
     struct flow up, down;      /* client to server, server to client */
     struct worker_timer again; /* goes on passing bytes */
     struct parse_progress progress;
+    struct strbuf challenges; /* lines of the parent's that refuses, for the client */
     int parent_status;        /* of the page when the parent refuses; 0: the page's own */
     const char *error_detail; /* static text; NULL: none */
     int64_t began, stamp;
@@ -49,7 +53,9 @@ static void tunnel_free(struct tunnel *t)
     resolve_cancel(&t->query);
     connect_cancel(&t->connector);
     stream_close(&t->server, false);
+    server_health_give(&t->place);
     worker_timer_clear(&t->again);
+    sb_free(&t->challenges);
     flow_free(&t->up);
     flow_free(&t->down);
     request_unref(&t->request);
@@ -100,6 +106,7 @@ static void tunnel_fail(struct tunnel *t, enum error_id id, int sys_errno, const
         .server = t->log.server,
         .access_line = denied ? denied->where : NULL,
         .deny = denied ? settings_deny_info(t->settings, denied->last) : NULL,
+        .fields = sb_view(&t->challenges),
         .close = true,
     };
 
@@ -217,6 +224,18 @@ static bool send_to_peer(struct tunnel *t)
     return false;
 }
 
+/* Its refusal is ours; but that it wants a password is between us and it, unless the client's are passed on. */
+static void parent_refuses(struct tunnel *t, const struct head *h)
+{
+    bool passes = h->status == 407 && t->routes[t->route].peer->passes_login;
+
+    if (passes)
+        reply_challenges(&t->challenges, h);
+    t->parent_status = h->status >= 400 && (h->status != 407 || passes) ? h->status : 502;
+    t->error_detail = "the parent proxy refuses to make the tunnel";
+    tunnel_fail(t, passes ? ERR_CACHE_ACCESS_DENIED : ERR_CANNOT_FORWARD, 0, NULL);
+}
+
 /* A parent's answer to our CONNECT. */
 static void read_peer_reply(struct tunnel *t)
 {
@@ -238,10 +257,7 @@ static void read_peer_reply(struct tunnel *t)
     case PARSE_DONE: break;
     }
     if (h->status < 200 || h->status > 299) {
-        /* Its refusal is ours; but that it wants a password is between us and it. */
-        t->parent_status = h->status >= 400 && h->status != 407 ? h->status : 502;
-        t->error_detail = "the parent proxy refuses to make the tunnel";
-        tunnel_fail(t, ERR_CANNOT_FORWARD, 0, NULL);
+        parent_refuses(t, h);
         return;
     }
     {
@@ -268,6 +284,7 @@ static void server_ready(struct stream *s, unsigned what)
 
 static void next_route(struct tunnel *t, enum error_id id, int sys_errno)
 {
+    server_health_give(&t->place);
     if (t->route + 1 < t->n_routes && t->route + 1 < (size_t)t->settings->forward_max_tries) {
         t->route++;
         open_route(t);
@@ -284,6 +301,8 @@ static void connected(void *ctx, int fd, int error, const struct addr *peer)
     t->connector = NULL;
     t->log.hier = t->routes[t->route].hier;
     t->log.server = *peer;
+    if (parent != NULL)
+        (fd < 0 ? peer_failed : peer_answered)(parent);
     if (fd < 0) {
         next_route(t, ERR_CONNECT_FAIL, error);
         return;
@@ -291,7 +310,9 @@ static void connected(void *ctx, int fd, int error, const struct addr *peer)
     t->stamp = worker_mono(t->pw->worker);
     stream_open(&t->server, t->pw->worker, fd, server_ready);
     if (parent != NULL && !parent->originserver) {
-        struct forward_options o = { .absolute_form = true, .login = parent->login };
+        struct forward_options o = { .absolute_form = true,
+                                     .login = parent->login,
+                                     .passes_login = parent->passes_login };
 
         forward_head(&t->up.waits, t->request, t->settings, &o);
         if (!header_rules_none(&t->settings->request_headers))
@@ -320,8 +341,11 @@ static bool loops(const struct tunnel *t, const struct addr *addrs, size_t n)
 static void resolved(struct resolve_query *q, enum resolve_status status, const struct addr *addrs, size_t n)
 {
     struct tunnel *t = CONTAINER_OF(q, struct tunnel, query);
+    const struct peer_setting *parent = t->routes[t->route].peer;
     struct connect_config c = {
-        .timeout_us = t->settings->connect_timeout,
+        .timeout_us = parent == NULL                ? t->settings->connect_timeout
+                      : parent->connect_timeout > 0 ? parent->connect_timeout
+                                                    : t->settings->peer_connect_timeout,
         .attempt_us = t->settings->happy_eyeballs_connect_timeout,
     };
     struct access_verdict v = { .answer = ACCESS_ALLOWED };
@@ -344,6 +368,11 @@ static void open_route(struct tunnel *t)
 {
     const struct peer_setting *p = t->routes[t->route].peer;
 
+    if (p != NULL && !server_health_take(p->health, p->max_conn)) {
+        next_route(t, ERR_CANNOT_FORWARD, 0);
+        return;
+    }
+    t->place = p != NULL ? p->health : NULL;
     t->stamp = worker_mono(t->pw->worker);
     t->query = (struct resolve_query){ .done = resolved };
     resolve(t->pw->resolver, &t->query, p ? span_str(p->host) : t->request->uri.host,

@@ -40,6 +40,8 @@ struct proxy_worker {
     struct list_node fetches;       /* struct fetch */
     struct list_node old_resolvers; /* proxy.c's */
     struct list_node externals;     /* external.c's */
+    struct list_node probes;        /* peer_probe.c's */
+    unsigned n_workers;
     struct worker_tick tick;
     bool draining, drain_reported;
     atomic_uint_fast64_t n_clients; /* read by other threads */

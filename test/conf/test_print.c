@@ -77,6 +77,8 @@ static const struct {
     { "access_log none", "\naccess_log none\n" },
     { "access_log /x common localhost manager", "\naccess_log stdio:/x logformat=common localhost manager" },
     { "refresh_pattern -i x 1 2% 3 refresh-ims", "\nrefresh_pattern -i x 1 2% 3 refresh-ims\n" },
+    { "cache_peer a parent 1 0 carp carp-key=host,path max-conn=5 standby=2 connect-fail-limit=3 login=*:x",
+      "\ncache_peer a parent 1 0 name=a carp carp-key=host,path max-conn=5 connect-fail-limit=3 standby=2 login=*:XXXXXXXXXX\n" },
     { "cache_peer a parent 1 0 originserver login=PASS", "\ncache_peer a parent 1 0 name=a originserver login=PASS\n" },
     { "dns_nameservers 127.0.0.1 ::1", "\ndns_nameservers 127.0.0.1 ::1\n" },
     { "logformat x  %a  \"%b\"", "\nlogformat x %a  \"%b\"\n" },

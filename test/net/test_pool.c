@@ -14,6 +14,7 @@ struct job {
     int fd;
     int64_t idle_us;
     struct addr peer;
+    struct server_health *place;
     size_t idle;
 };
 
@@ -33,7 +34,7 @@ static void put(void *arg)
 {
     struct job *j = arg;
 
-    pool_put(pool, span_str(j->name), j->fd, &j->peer, j->idle_us);
+    pool_put(pool, span_str(j->name), j->fd, &j->peer, j->idle_us, j->place);
     j->idle = pool_idle(pool);
 }
 
@@ -41,7 +42,7 @@ static void get(void *arg)
 {
     struct job *j = arg;
 
-    j->fd = pool_get(pool, span_str(j->name), &j->peer);
+    j->fd = pool_get(pool, span_str(j->name), &j->peer, &j->place);
     j->idle = pool_idle(pool);
 }
 
@@ -216,6 +217,28 @@ static void the_idle_expire(void **state)
     close(zero);
 }
 
+/* A connection keeps its place, whoever has it, until it is closed. */
+static void places_come_back(void **state)
+{
+    struct server_health *h = server_health_new();
+    struct job j = { .name = "a", .idle_us = MINUTE, .peer = address("192.0.2.1", 80), .place = h };
+    int theirs;
+
+    (void)state;
+    assert_true(server_health_take(h, 1));
+    tcp_pair(&j.fd, &theirs);
+    call(worker, put, &j);
+    assert_int_equal(server_health_connections(h), 1);
+    j.place = NULL;
+    call(worker, get, &j);
+    assert_ptr_equal(j.place, h);
+    call(worker, put, &j);
+    call(worker, unmake, NULL);
+    assert_int_equal(server_health_connections(h), 0);
+    close(theirs);
+    server_health_unref(&h);
+}
+
 static void freeing_closes(void **state)
 {
     int theirs;
@@ -236,6 +259,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_dead_are_never_handed_out, setup, teardown),
         cmocka_unit_test_setup_teardown(the_living_are_found_behind_the_dead, setup, teardown),
         cmocka_unit_test_setup_teardown(the_idle_expire, setup, teardown),
+        cmocka_unit_test_setup_teardown(places_come_back, setup, teardown),
         cmocka_unit_test_setup_teardown(freeing_closes, setup, teardown),
     };
 
