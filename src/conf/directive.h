@@ -102,6 +102,9 @@ extern const struct directive_kind kind_port, kind_peer, kind_peer_access, kind_
     kind_logformat, kind_note, kind_upgrade, kind_size_limit, kind_deny_info, kind_header_access, kind_header_replace,
     kind_header_add, kind_program, kind_children, kind_rewrite_timeout, kind_external;
 
+/* kind_outgoing.c */
+extern const struct directive_kind kind_outgoing;
+
 /* kind_auth.c */
 extern const struct directive_kind kind_auth_param;
 /* kind_auth_schemes.c */

@@ -203,6 +203,13 @@ const struct directive directives_working[] = {
       .meaning = "always_direct allow|deny [!]acl...\n"
                  "Requests that go to the origin itself, never to a peer.",
       .flags = REPEATS },
+    { "tcp_outgoing_address", &kind_outgoing, AT(outgoing), NULL,
+      .meaning =
+          "tcp_outgoing_address address [[!]acl...]\n"
+          "Which of this machine's addresses connections to origins and peers come from: the first line of the\n"
+          "destination's family (IPv4 or IPv6) whose ACLs all hold; `dst` is what is connected to. Without one: as\n"
+          "routing says. A connection that is kept serves only requests that would come from its address.",
+      .flags = REPEATS },
     /* memory and cache */
     { "cache_mem", &kind_size, AT(cache_mem), "256 MB",
       .meaning = "Memory for stored responses: the whole cache, and a bound that holds. Changes need a restart.",

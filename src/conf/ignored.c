@@ -329,8 +329,6 @@ const struct directive directives_ignored[] = {
       .aliases = "clientside_mark" },
     REFUSE("mark_client_connection", NULL, MARKS, "marks on connections"),
     REFUSE("qos_flows", NULL, MARKS, "marks by where a response came from"),
-    REFUSE("tcp_outgoing_address", NULL, "requests would leave from another address; use routing rules",
-           "which own address a request leaves from"),
     REFUSE("host_verify_strict", "off", "Host would not be checked against where the client connected",
            "Host must fit the destination"),
     REFUSE("ssl_bump", "none all|splice all", BUMP, "looking into TLS"),

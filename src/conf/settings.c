@@ -45,6 +45,8 @@ static void free_lists(struct settings *s)
         free(s->notes[i].value);
         access_list_free(&s->notes[i].when);
     }
+    for (size_t i = 0; i < s->n_outgoing; i++)
+        access_list_free(&s->outgoing[i].when);
     for (size_t i = 0; i < s->n_error_pages; i++) {
         free(s->error_pages[i].name);
         page_template_free(&s->error_pages[i].page);
@@ -70,6 +72,7 @@ static void free_lists(struct settings *s)
     free(s->upgrades);
     free(s->auth_offers);
     free(s->notes);
+    free(s->outgoing);
     header_rules_free(&s->request_headers, s->logformat_free);
     header_rules_free(&s->reply_headers, s->logformat_free);
     free_size_limits(&s->reply_limits);

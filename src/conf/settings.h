@@ -84,6 +84,11 @@ struct note_setting { /* note */
     struct access_list *when; /* NULL: always */
 };
 
+struct outgoing_setting { /* tcp_outgoing_address: the first of the destination's family whose ACLs hold counts */
+    struct addr from;
+    struct access_list *when; /* NULL: always */
+};
+
 struct size_limit {           /* reply_body_max_size, range_offset_limit: the first line whose ACLs hold counts */
     int64_t max;              /* bytes; -1: none */
     char *where;              /* FILE:LINE */
@@ -183,6 +188,7 @@ struct settings {
     ARRAY_OF(struct note_setting, notes);
     ARRAY_OF(struct external_setting, externals);
     ARRAY_OF(struct auth_offer_setting, auth_offers);
+    ARRAY_OF(struct outgoing_setting, outgoing);
     ARRAY_OF(struct addr, nameservers);
 
     struct access_list *http_access, *http_reply_access, *cache, *store_miss, *send_hit, *always_direct, *never_direct,

@@ -11,6 +11,12 @@ struct addr {
     uint8_t bytes[16]; /* the first 4 for AF_INET */
 };
 
+/* The two ends of a connection of ours. */
+struct endpoints {
+    struct addr peer, local;
+    bool chosen; /* local is an address that was asked for; else whichever routing gave */
+};
+
 #define ADDR_TEXT_MAX 64
 /* From what accept() or getsockname() gave; other families give family 0. */
 struct addr addr_from_sockaddr(const struct sockaddr *sa);

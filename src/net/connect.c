@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/mem.h"
+#include "net/stream.h"
 
 struct attempt {
     struct event event;
     struct connector *connector;
-    int fd; /* -1: not started, failed, or handed over */
-    struct addr to;
+    int fd;               /* -1: not started, failed, or handed over */
+    struct addr to, from; /* from: family 0: any */
 };
 
 /* Connecting until some attempt, or the whole, has ended; then `soon` is set and only the result waits to be told. */
@@ -21,9 +22,8 @@ struct connector {
     void *ctx;
     struct worker_timer overall, stagger, soon;
     int64_t attempt_us;
-    struct addr local; /* family 0: any */
-    int fd, error;     /* the result */
-    size_t last;       /* the attempt the result, or so far the last failure, is about */
+    int fd, error; /* the result */
+    size_t last;   /* the attempt the result, or so far the last failure, is about */
     size_t n, next, live;
     struct attempt attempts[];
 };
@@ -56,10 +56,16 @@ static void tell(struct worker_timer *t)
     connect_done *done = c->done;
     void *ctx = c->ctx;
     int fd = c->fd, error = c->error;
-    struct addr peer = c->n > 0 ? c->attempts[c->last].to : (struct addr){ 0 };
+    struct endpoints ends = { .chosen = false };
 
+    if (c->n > 0) {
+        ends.peer = c->attempts[c->last].to;
+        ends.chosen = c->attempts[c->last].from.family != 0;
+    }
+    if (fd >= 0)
+        ends.local = stream_local_addr(fd);
     connector_free(c);
-    done(ctx, fd, error, &peer);
+    done(ctx, fd, error, &ends);
 }
 
 static void finish(struct connector *c, int fd, int error)
@@ -118,18 +124,16 @@ static void on_connected(evutil_socket_t fd, short what, void *arg)
     try_next(c); /* at once: the pause is for those that say nothing */
 }
 
-/* The source address where the families fit; else any. */
-static bool bind_local(int fd, const struct addr *local, const struct addr *to)
+/* To the address it is to come from, if there is one. */
+static bool bind_local(int fd, const struct addr *from)
 {
     struct sockaddr_storage sa;
-    struct addr from = *local;
     socklen_t len;
     const int on = 1;
 
-    if (from.family != to->family)
+    if (from->family == 0)
         return true;
-    from.port = 0;
-    len = addr_to_sockaddr(&from, &sa);
+    len = addr_to_sockaddr(from, &sa);
     /* The port is chosen at connect(): one local port may then serve several destinations. */
     setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
     return bind(fd, (const struct sockaddr *)&sa, len) == 0;
@@ -151,7 +155,7 @@ static int attempt_begin(struct attempt *a)
         return errno;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     error = 0;
-    if (!bind_local(fd, &c->local, &a->to) || connect(fd, (const struct sockaddr *)&sa, len) != 0)
+    if (!bind_local(fd, &a->from) || connect(fd, (const struct sockaddr *)&sa, len) != 0)
         error = errno == EINTR ? EINPROGRESS : errno;
     event_assign(&a->event, c->worker->base, fd, EV_WRITE, on_connected, a);
     if (error == EINPROGRESS && event_add(&a->event, NULL) != 0)
@@ -199,8 +203,6 @@ struct connector *connect_start(struct worker *w, const struct addr *addrs, size
     c->done = done;
     c->ctx = ctx;
     c->attempt_us = config->attempt_us;
-    if (config->local != NULL)
-        c->local = *config->local;
     c->fd = -1;
     c->error = EHOSTUNREACH; /* of no addresses */
     c->n = n;
@@ -208,6 +210,10 @@ struct connector *connect_start(struct worker *w, const struct addr *addrs, size
         c->attempts[i].connector = c;
         c->attempts[i].fd = -1;
         c->attempts[i].to = addrs[i];
+        if (config->local != NULL && config->local[i].family == addrs[i].family) {
+            c->attempts[i].from = config->local[i];
+            c->attempts[i].from.port = 0;
+        }
     }
     if (n > 0)
         worker_timer_set(w, &c->overall, config->timeout_us, on_overall);

@@ -13,13 +13,13 @@ struct connector;
 struct connect_config {
     int64_t timeout_us;       /* connect_timeout, over all addresses */
     int64_t attempt_us;       /* happy_eyeballs_connect_timeout: pause before the next one starts too */
-    const struct addr *local; /* tcp_outgoing_address; NULL: any */
+    const struct addr *local; /* tcp_outgoing_address: one for each address, or family 0 for any; NULL: any for all */
 };
 
-/* fd: connected, non-blocking, close-on-exec, TCP_NODELAY, the callee's; or -1 with error an errno (ETIMEDOUT ...).
- * peer: who answered, or who failed last. Never called from within connect_start(). The connector is gone afterwards.
- */
-typedef void connect_done(void *ctx, int fd, int error, const struct addr *peer);
+/* fd: connected, non-blocking, close-on-exec, TCP_NODELAY, the callee's; or -1 with error an errno (ETIMEDOUT,
+ * EADDRNOTAVAIL: the local address isn't this machine's ...). ends: who answered, or who failed last (then without a
+ * local end). Never called from within connect_start(). The connector is gone afterwards. */
+typedef void connect_done(void *ctx, int fd, int error, const struct endpoints *ends);
 struct connector *connect_start(struct worker *w, const struct addr *addrs, size_t n,
                                 const struct connect_config *config, connect_done *done, void *ctx);
 /* No answer wanted any more; clears the holder. NULL is fine. */

@@ -14,7 +14,7 @@ struct idle {
     struct event event;
     struct pool *pool;
     int fd;
-    struct addr peer;
+    struct endpoints ends;
     struct server_health *place;
     int64_t expires; /* monotonic */
     uint64_t hash;
@@ -120,7 +120,7 @@ void pool_free(struct pool **holder)
     free(p);
 }
 
-void pool_put(struct pool *p, struct span name, int fd, const struct addr *peer, int64_t idle_us,
+void pool_put(struct pool *p, struct span name, int fd, const struct endpoints *ends, int64_t idle_us,
               struct server_health *place)
 {
     struct idle *i;
@@ -135,7 +135,7 @@ void pool_put(struct pool *p, struct span name, int fd, const struct addr *peer,
     i = xcalloc(1, sizeof *i + name.len);
     i->pool = p;
     i->fd = fd;
-    i->peer = *peer;
+    i->ends = *ends;
     i->place = place;
     i->expires = worker_mono(p->worker) + idle_us;
     i->hash = hash128(name.p, name.len).low;
@@ -150,7 +150,8 @@ void pool_put(struct pool *p, struct span name, int fd, const struct addr *peer,
         idle_close(i);
 }
 
-int pool_get(struct pool *p, struct span name, struct addr *peer, struct server_health **place)
+int pool_get(struct pool *p, struct span name, pool_fits *fits, void *ctx, struct endpoints *ends,
+             struct server_health **place)
 {
     uint64_t hash = hash128(name.p, name.len).low;
     struct list_node *bucket = &p->buckets[hash & p->mask];
@@ -158,17 +159,17 @@ int pool_get(struct pool *p, struct span name, struct addr *peer, struct server_
 
     for (n = bucket->prev; n != bucket; n = before) {
         struct idle *i = CONTAINER_OF(n, struct idle, same);
-        struct addr to = i->peer;
+        struct endpoints its = i->ends;
         bool expired = i->expires <= worker_mono(p->worker);
         int fd;
 
         before = n->prev;
-        if (i->hash != hash || !span_eq(span_of(i->name, i->name_len), name))
+        if (i->hash != hash || !span_eq(span_of(i->name, i->name_len), name) || (fits != NULL && !fits(ctx, &its)))
             continue;
         fd = idle_remove(i, place);
         /* Asked again here: it may have died since the loop last looked. */
         if (!expired && !stream_is_readable(fd)) {
-            *peer = to;
+            *ends = its;
             return fd;
         }
         close(fd);

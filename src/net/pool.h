@@ -15,10 +15,14 @@ struct pool *pool_new(struct worker *w, size_t max_idle);
 void pool_free(struct pool **holder);
 /* Takes over a connected descriptor that is not registered with any stream. idle_us: server_idle_pconn_timeout. place: what is
  * given back when it is closed; taken over; NULL: none. */
-void pool_put(struct pool *p, struct span name, int fd, const struct addr *peer, int64_t idle_us,
+void pool_put(struct pool *p, struct span name, int fd, const struct endpoints *ends, int64_t idle_us,
               struct server_health *place);
-/* The most recently used living one for name (unregistered, the caller's), with its place, or -1. */
-int pool_get(struct pool *p, struct span name, struct addr *peer, struct server_health **place);
+/* May it be taken? Doesn't touch the pool. */
+typedef bool pool_fits(void *ctx, const struct endpoints *ends);
+/* The most recently used living one for name that fits (unregistered, the caller's), with its place, or -1. fits NULL: each
+ * does. */
+int pool_get(struct pool *p, struct span name, pool_fits *fits, void *ctx, struct endpoints *ends,
+             struct server_health **place);
 /* How many of that name. */
 size_t pool_idle_of(const struct pool *p, struct span name);
 /* Closes all: their descriptors are needed elsewhere. */

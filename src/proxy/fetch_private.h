@@ -38,7 +38,7 @@ struct fetch {
     struct resolve_query query;
     struct connector *connector;
     struct stream stream;
-    struct addr server;
+    struct endpoints ends; /* of the connection to the server */
     struct server_health *place; /* of the connection, among the peer's; NULL: none */
     bool reused, retried, validating, upgrade, whole, background, another_variant;
     bool readable, ended;

@@ -28,7 +28,7 @@ static bool response_complete(struct fetch *f, bool surplus)
     if (reusable) {
         int fd = stream_take(&f->stream);
 
-        pool_put(f->pw->pool, span_str(f->pool_name), fd, &f->server, f->settings->server_idle_pconn_timeout, f->place);
+        pool_put(f->pw->pool, span_str(f->pool_name), fd, &f->ends, f->settings->server_idle_pconn_timeout, f->place);
         f->place = NULL;
     }
     return fetch_end(f);

@@ -8,6 +8,7 @@
 #include "proxy/forward_head.h"
 #include "proxy/header_mangle.h"
 #include "proxy/old_servers.h"
+#include "proxy/outgoing.h"
 #include "proxy/peer_probe.h"
 #include "proxy/request_access.h"
 #include "proxy/request_loop.h"
@@ -83,7 +84,8 @@ static bool send_request(struct fetch *f, int fd)
     struct log_entry *e = fetch_log(f);
 
     e->hier = f->routes[f->route].hier;
-    e->server = f->server;
+    e->server = f->ends.peer;
+    e->server_local = f->ends.local;
     e->server_name = peer ? span_str(peer->name) : f->request->uri.host;
     f->state = FETCH_HEAD;
     f->sent = f->stamp = worker_mono(f->pw->worker);
@@ -101,17 +103,17 @@ static bool send_request(struct fetch *f, int fd)
     return fetch_pump_out(f);
 }
 
-static void connected(void *ctx, int fd, int error, const struct addr *peer)
+static void connected(void *ctx, int fd, int error, const struct endpoints *ends)
 {
     struct fetch *f = ctx;
 
     f->connector = NULL;
-    f->server = *peer;
+    f->ends = *ends;
     if (fetch_peer(f) != NULL)
         (fd < 0 ? peer_failed : peer_answered)(fetch_peer(f));
     if (fd < 0) {
         fetch_log(f)->hier = f->routes[f->route].hier;
-        fetch_log(f)->server = *peer;
+        fetch_log(f)->server = ends->peer;
         (void)next_route(f, ERR_CONNECT_FAIL, error);
         return;
     }
@@ -119,9 +121,16 @@ static void connected(void *ctx, int fd, int error, const struct addr *peer)
     (void)send_request(f, fd);
 }
 
+static struct departure departure_of(const struct fetch *f)
+{
+    return (struct departure){ f->settings, f->request, &f->routes[f->route] };
+}
+
 static void connect_to(struct fetch *f, const struct addr *addrs, size_t n)
 {
     const struct peer_setting *peer = fetch_peer(f);
+    const struct departure departure = departure_of(f);
+    struct addr from[CONNECT_ADDRS_MAX];
     struct connect_config c = {
         .timeout_us = peer == NULL                ? f->settings->connect_timeout
                       : peer->connect_timeout > 0 ? peer->connect_timeout
@@ -129,8 +138,11 @@ static void connect_to(struct fetch *f, const struct addr *addrs, size_t n)
         .attempt_us = f->settings->happy_eyeballs_connect_timeout,
     };
 
+    if (n > CONNECT_ADDRS_MAX)
+        n = CONNECT_ADDRS_MAX;
+    c.local = outgoing_addresses(&departure, addrs, n, from);
     f->state = FETCH_CONNECT;
-    f->connector = connect_start(f->pw->worker, addrs, n < CONNECT_ADDRS_MAX ? n : CONNECT_ADDRS_MAX, &c, connected, f);
+    f->connector = connect_start(f->pw->worker, addrs, n, &c, connected, f);
 }
 
 /* The address that is connected to is one that http_access was asked about (J22: DNS rebinding), and isn't our own. */
@@ -177,6 +189,7 @@ bool fetch_open_route(struct fetch *f)
     const struct peer_setting *peer = fetch_peer(f);
     struct span host = peer ? span_str(peer->host) : f->request->uri.host;
     uint16_t port = peer ? peer->port : f->request->uri.port;
+    struct departure departure = departure_of(f);
     int fd = -1;
 
     free(f->pool_name);
@@ -189,9 +202,10 @@ bool fetch_open_route(struct fetch *f)
     }
     /* What can't be repeated doesn't go on a connection that may be closing. */
     if (is_repeatable(f) && !f->retried && !f->upgrade)
-        fd = pool_get(f->pw->pool, span_str(f->pool_name), &f->server, &f->place);
+        fd = pool_get(f->pw->pool, span_str(f->pool_name), f->settings->n_outgoing > 0 ? outgoing_fits : NULL,
+                      &departure, &f->ends, &f->place);
     /* It may have been opened for somebody who may go there. */
-    if (fd >= 0 && peer == NULL && !addresses_allowed(f, &f->server, 1)) {
+    if (fd >= 0 && peer == NULL && !addresses_allowed(f, &f->ends.peer, 1)) {
         close(fd);
         fd = -1;
     }

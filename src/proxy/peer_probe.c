@@ -46,7 +46,7 @@ static void probe_end(struct probe *b)
 }
 
 /* A connection that is there anyhow serves whoever comes next. */
-static void connected(void *ctx, int fd, int error, const struct addr *peer)
+static void connected(void *ctx, int fd, int error, const struct endpoints *ends)
 {
     struct probe *b = ctx;
 
@@ -56,7 +56,7 @@ static void connected(void *ctx, int fd, int error, const struct addr *peer)
         char *name = peer_pool_name(b->peer);
 
         peer_answered(b->peer);
-        pool_put(b->pw->pool, span_str(name), fd, peer, b->settings->server_idle_pconn_timeout, b->place);
+        pool_put(b->pw->pool, span_str(name), fd, ends, b->settings->server_idle_pconn_timeout, b->place);
         b->place = NULL;
         free(name);
     } else {

@@ -10,9 +10,9 @@
 #include "proxy/flow.h"
 #include "proxy/forward_head.h"
 #include "proxy/header_mangle.h"
+#include "proxy/outgoing.h"
 #include "proxy/peer_probe.h"
 #include "proxy/peer_select.h"
-#include "proxy/reply.h"
 #include "proxy/reply.h"
 #include "proxy/request_access.h"
 #include "proxy/request_loop.h"
@@ -293,14 +293,15 @@ static void next_route(struct tunnel *t, enum error_id id, int sys_errno)
     }
 }
 
-static void connected(void *ctx, int fd, int error, const struct addr *peer)
+static void connected(void *ctx, int fd, int error, const struct endpoints *ends)
 {
     struct tunnel *t = ctx;
     const struct peer_setting *parent = t->routes[t->route].peer;
 
     t->connector = NULL;
     t->log.hier = t->routes[t->route].hier;
-    t->log.server = *peer;
+    t->log.server = ends->peer;
+    t->log.server_local = ends->local;
     if (parent != NULL)
         (fd < 0 ? peer_failed : peer_answered)(parent);
     if (fd < 0) {
@@ -338,16 +339,27 @@ static bool loops(const struct tunnel *t, const struct addr *addrs, size_t n)
     return false;
 }
 
-static void resolved(struct resolve_query *q, enum resolve_status status, const struct addr *addrs, size_t n)
+static void connect_to(struct tunnel *t, const struct addr *addrs, size_t n)
 {
-    struct tunnel *t = CONTAINER_OF(q, struct tunnel, query);
     const struct peer_setting *parent = t->routes[t->route].peer;
+    const struct departure departure = { t->settings, t->request, &t->routes[t->route] };
+    struct addr from[CONNECT_ADDRS_MAX];
     struct connect_config c = {
         .timeout_us = parent == NULL                ? t->settings->connect_timeout
                       : parent->connect_timeout > 0 ? parent->connect_timeout
                                                     : t->settings->peer_connect_timeout,
         .attempt_us = t->settings->happy_eyeballs_connect_timeout,
     };
+
+    if (n > CONNECT_ADDRS_MAX)
+        n = CONNECT_ADDRS_MAX;
+    c.local = outgoing_addresses(&departure, addrs, n, from);
+    t->connector = connect_start(t->pw->worker, addrs, n, &c, connected, t);
+}
+
+static void resolved(struct resolve_query *q, enum resolve_status status, const struct addr *addrs, size_t n)
+{
+    struct tunnel *t = CONTAINER_OF(q, struct tunnel, query);
     struct access_verdict v = { .answer = ACCESS_ALLOWED };
 
     t->log.dns_us = worker_mono(t->pw->worker) - t->stamp;
@@ -360,8 +372,7 @@ static void resolved(struct resolve_query *q, enum resolve_status status, const 
     else if (t->routes[t->route].peer == NULL && loops(t, addrs, n))
         tunnel_denied(t, &(struct access_verdict){ 0 }, "forwarding loop: the address is this proxy's own");
     else
-        t->connector =
-            connect_start(t->pw->worker, addrs, n < CONNECT_ADDRS_MAX ? n : CONNECT_ADDRS_MAX, &c, connected, t);
+        connect_to(t, addrs, n);
 }
 
 static void open_route(struct tunnel *t)

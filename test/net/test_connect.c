@@ -15,17 +15,17 @@ struct dial {
     size_t n;
     struct connect_config config;
     struct connector *connector;
-    bool cancel;   /* at once */
+    bool cancel;      /* at once */
     bool from_within; /* done() came before connect_start() had returned */
     bool starting;
     unsigned told;
     int fd, error;
-    struct addr peer;
+    struct endpoints ends;
     int64_t took;
     struct gate done;
 };
 
-static void on_done(void *ctx, int fd, int error, const struct addr *peer)
+static void on_done(void *ctx, int fd, int error, const struct endpoints *ends)
 {
     struct dial *d = ctx;
 
@@ -34,7 +34,7 @@ static void on_done(void *ctx, int fd, int error, const struct addr *peer)
     d->told++;
     d->fd = fd;
     d->error = error;
-    d->peer = *peer;
+    d->ends = *ends;
     d->took = worker_mono(worker) - d->took;
     gate_open(&d->done);
 }
@@ -71,7 +71,10 @@ static void run(struct dial *d)
     assert_int_equal(d->told, 1);
 }
 
-#define DIAL(...) { .fd = -1, .done = GATE_INIT, .config = { FOREVER_US, FOREVER_US, NULL }, __VA_ARGS__ }
+#define DIAL(...)                                                                                                      \
+    {                                                                                                                  \
+        .fd = -1, .done = GATE_INIT, .config = { FOREVER_US, FOREVER_US, NULL }, __VA_ARGS__                           \
+    }
 
 /* An address nobody listens at: bound, so that nobody else will. */
 static struct addr closed_port(const char *on, int *holder)
@@ -125,7 +128,7 @@ static void the_connection_is_ready_for_use(void **state)
     run(&d);
     assert_true(d.fd >= 0);
     assert_int_equal(d.error, 0);
-    assert_true(addr_eq(&d.peer, &d.to[0]));
+    assert_true(addr_eq(&d.ends.peer, &d.to[0]));
     assert_true(fcntl(d.fd, F_GETFL) & O_NONBLOCK);
     assert_true(fcntl(d.fd, F_GETFD) & FD_CLOEXEC);
     assert_int_equal(getsockopt(d.fd, IPPROTO_TCP, TCP_NODELAY, &on, &len), 0);
@@ -147,7 +150,7 @@ static void a_refusal_moves_on_at_once(void **state)
     l = listening("127.0.0.1", 1, &d.to[2]);
     run(&d);
     assert_true(d.fd >= 0);
-    assert_true(addr_eq(&d.peer, &d.to[2]));
+    assert_true(addr_eq(&d.ends.peer, &d.to[2]));
     assert_true(d.took < 10 * US_PER_S);
     close(d.fd);
     close(l);
@@ -166,7 +169,7 @@ static void when_all_refuse_the_last_is_told(void **state)
     run(&d);
     assert_int_equal(d.fd, -1);
     assert_int_equal(d.error, ECONNREFUSED);
-    assert_true(addr_eq(&d.peer, &d.to[1]));
+    assert_true(addr_eq(&d.ends.peer, &d.to[1]));
     run(&none);
     assert_int_equal(none.fd, -1);
     assert_int_equal(none.error, EHOSTUNREACH);
@@ -186,7 +189,7 @@ static void silence_times_out(void **state)
     run(&d);
     assert_int_equal(d.fd, -1);
     assert_int_equal(d.error, ETIMEDOUT);
-    assert_true(addr_eq(&d.peer, &s.at));
+    assert_true(addr_eq(&d.ends.peer, &s.at));
     assert_true(d.took >= 40000); /* the loop's clock is coarse */
     silent_free(&s);
 }
@@ -204,7 +207,7 @@ static void a_silent_ipv6_loses_the_race(void **state)
     d.config.attempt_us = 50000;
     run(&d);
     assert_true(d.fd >= 0);
-    assert_true(addr_eq(&d.peer, &d.to[1]));
+    assert_true(addr_eq(&d.ends.peer, &d.to[1]));
     assert_true(d.took >= 30000);
     assert_true(d.took < 10 * US_PER_S);
     close(d.fd);
@@ -243,6 +246,9 @@ static void the_outgoing_address_is_bound(void **state)
     from = bound_to(d.fd);
     from.port = 0;
     assert_true(addr_eq(&from, &local));
+    assert_true(d.ends.chosen);
+    d.ends.local.port = 0;
+    assert_true(addr_eq(&d.ends.local, &local));
     close(d.fd);
 
     /* Of the other family: not used. */
@@ -250,6 +256,8 @@ static void the_outgoing_address_is_bound(void **state)
     d.told = 0;
     run(&d);
     assert_int_equal(d.error, 0);
+    assert_false(d.ends.chosen);
+    assert_int_equal(d.ends.local.family, AF_INET);
     close(d.fd);
 
     /* Not ours. */
@@ -292,20 +300,19 @@ struct rivals {
     struct dial first, second;
 };
 
-static void cancel_the_other(void *ctx, int fd, int error, const struct addr *peer)
+static void cancel_the_other(void *ctx, int fd, int error, const struct endpoints *ends)
 {
     struct rivals *r = CONTAINER_OF(ctx, struct rivals, first);
 
     connect_cancel(&r->second.connector);
-    on_done(ctx, fd, error, peer);
+    on_done(ctx, fd, error, ends);
 }
 
 static void start_both(void *arg)
 {
     struct rivals *r = arg;
 
-    r->first.connector =
-        connect_start(worker, r->first.to, r->first.n, &r->first.config, cancel_the_other, &r->first);
+    r->first.connector = connect_start(worker, r->first.to, r->first.n, &r->first.config, cancel_the_other, &r->first);
     start(&r->second);
 }
 

@@ -13,7 +13,8 @@ struct job {
     const char *name;
     int fd;
     int64_t idle_us;
-    struct addr peer;
+    struct endpoints ends;
+    pool_fits *fits;
     struct server_health *place;
     size_t idle;
 };
@@ -34,7 +35,7 @@ static void put(void *arg)
 {
     struct job *j = arg;
 
-    pool_put(pool, span_str(j->name), j->fd, &j->peer, j->idle_us, j->place);
+    pool_put(pool, span_str(j->name), j->fd, &j->ends, j->idle_us, j->place);
     j->idle = pool_idle(pool);
 }
 
@@ -42,13 +43,13 @@ static void get(void *arg)
 {
     struct job *j = arg;
 
-    j->fd = pool_get(pool, span_str(j->name), &j->peer, &j->place);
+    j->fd = pool_get(pool, span_str(j->name), j->fits, j, &j->ends, &j->place);
     j->idle = pool_idle(pool);
 }
 
 static int put_for(const char *name, int64_t idle_us, int *theirs)
 {
-    struct job j = { .name = name, .idle_us = idle_us, .peer = address("192.0.2.1", 80) };
+    struct job j = { .name = name, .idle_us = idle_us, .ends.peer = address("192.0.2.1", 80) };
     int fd;
 
     tcp_pair(&fd, theirs);
@@ -108,7 +109,7 @@ static void the_latest_of_a_name_comes_first(void **state)
     assert_int_equal(got("a:8"), -1);
     call(worker, get, &j);
     assert_int_equal(j.fd, a2);
-    assert_true(addr_eq(&j.peer, &want));
+    assert_true(addr_eq(&j.ends.peer, &want));
     assert_int_equal(got("a:80"), a);
     assert_int_equal(got("a:80"), -1);
     assert_int_equal(got("b:80"), b);
@@ -118,6 +119,38 @@ static void the_latest_of_a_name_comes_first(void **state)
     close(b);
     for (int i = 0; i < 3; i++)
         close(theirs[i]);
+}
+
+static bool is_the_older(void *ctx, const struct endpoints *ends)
+{
+    const struct job *j = ctx;
+
+    return ends->local.port == j->idle_us; /* as put */
+}
+
+static void only_what_fits_is_taken(void **state)
+{
+    struct job j[2] = { { .name = "a:80", .idle_us = MINUTE }, { .name = "a:80", .idle_us = MINUTE } };
+    struct job want = { .name = "a:80", .fits = is_the_older, .idle_us = 1 };
+    int theirs[2];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        tcp_pair(&j[i].fd, &theirs[i]);
+        j[i].ends.local = address("192.0.2.9", (uint16_t)(i + 1));
+        call(worker, put, &j[i]);
+    }
+    call(worker, get, &want);
+    assert_int_equal(want.fd, j[0].fd);
+    assert_int_equal(want.ends.local.port, 1);
+    assert_int_equal(want.idle, 1); /* the other one is still there */
+    call(worker, get, &want);
+    assert_int_equal(want.fd, -1);
+    assert_int_equal(got("a:80"), j[1].fd);
+    for (int i = 0; i < 2; i++) {
+        close(j[i].fd);
+        close(theirs[i]);
+    }
 }
 
 static void beyond_the_limit_the_oldest_goes(void **state)
@@ -221,7 +254,7 @@ static void the_idle_expire(void **state)
 static void places_come_back(void **state)
 {
     struct server_health *h = server_health_new();
-    struct job j = { .name = "a", .idle_us = MINUTE, .peer = address("192.0.2.1", 80), .place = h };
+    struct job j = { .name = "a", .idle_us = MINUTE, .ends.peer = address("192.0.2.1", 80), .place = h };
     int theirs;
 
     (void)state;
@@ -254,6 +287,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_latest_of_a_name_comes_first, setup, teardown),
+        cmocka_unit_test_setup_teardown(only_what_fits_is_taken, setup, teardown),
         cmocka_unit_test_setup_teardown(beyond_the_limit_the_oldest_goes, setup, teardown),
         cmocka_unit_test_setup_teardown(what_turns_readable_is_closed, setup, teardown),
         cmocka_unit_test_setup_teardown(the_dead_are_never_handed_out, setup, teardown),

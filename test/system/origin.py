@@ -160,9 +160,10 @@ class Message:
 
 
 class Request(Message):
-    def __init__(self, connection):
+    def __init__(self, connection, client):
         super().__init__()
         self.connection = connection  # its number: the same for requests of one connection
+        self.client = client  # the address it comes from
 
     def read_head(self, reader):
         line = reader.line()
@@ -252,19 +253,19 @@ class Origin:
     def accept(self):
         while True:
             try:
-                sock, _ = self.listener.accept()
+                sock, client = self.listener.accept()
             except OSError:
                 return
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             number = next(self.numbers)
             with self.changed:
                 self.connections[number] = sock
-            threading.Thread(target=self.serve, args=(sock, number), daemon=True).start()
+            threading.Thread(target=self.serve, args=(sock, number, client[0]), daemon=True).start()
 
-    def serve(self, sock, number):
+    def serve(self, sock, number, client):
         reader = Reader(sock)
         try:
-            while self.serve_one(sock, number, reader):
+            while self.serve_one(sock, number, client, reader):
                 pass
         except (OSError, Broken):
             pass
@@ -275,11 +276,11 @@ class Origin:
             with contextlib.suppress(OSError):
                 sock.close()
 
-    def serve_one(self, sock, number, reader):
+    def serve_one(self, sock, number, client, reader):
         if not reader.waiting and not reader.fill():
             return False
         reader.begin()
-        request = Request(number)
+        request = Request(number, client)
         request.over = False
         try:
             request.read_head(reader)
