@@ -85,9 +85,22 @@ const struct directive directives_working[] = {
                  "none does,\n"
                  "the opposite of the last line. Without any line everything is denied.",
       .flags = REPEATS },
+    { "adapted_http_access", &kind_access, AT(adapted_http_access), NULL,
+      .meaning =
+          "adapted_http_access allow|deny [!]acl...\n"
+          "The same asked once more when url_rewrite_program is through with a request: about what it has become. "
+          "Without any\n"
+          "line all are served.",
+      .flags = REPEATS | ALLOWS, .aliases = "http_access2" },
     { "http_reply_access", &kind_access, AT(http_reply_access), NULL,
       .meaning = "http_reply_access allow|deny [!]acl...\n"
                  "Which responses are passed on. Without any line all are.",
+      .flags = REPEATS | ALLOWS },
+    { "miss_access", &kind_access, AT(miss_access), NULL,
+      .meaning = "miss_access allow|deny [!]acl...\n"
+                 "Which requests may be sent on when the cache can't answer them: misses, what must be validated, and "
+                 "tunnels. Others\n"
+                 "get hits only. Without any line all may.",
       .flags = REPEATS | ALLOWS },
     { "proxy_protocol_access", &kind_access, AT(proxy_protocol_access), NULL,
       .meaning = "proxy_protocol_access allow|deny [!]acl...\n"
@@ -288,6 +301,10 @@ const struct directive directives_working[] = {
       .high = RANGE_PARTS_MOST },
     { "collapsed_forwarding", &kind_switch, AT(collapsed_forwarding), "on",
       .meaning = "Concurrent misses of one URL wait for one fetch." },
+    { "collapsed_forwarding_access", &kind_access, AT(collapsed_forwarding_access), NULL,
+      .meaning = "collapsed_forwarding_access allow|deny [!]acl...\n"
+                 "Which requests may wait for others' fetches, and have others wait for theirs. Without any line all.",
+      .flags = REPEATS | ALLOWS },
     { "vary_variants_max", &kind_count, AT(vary_variants_max), "64",
       .meaning = "How many variants of one URL (Vary) are kept.", .low = 1, .high = 65536 },
     /* logs */

@@ -309,9 +309,6 @@ const struct directive directives_ignored[] = {
 
     /* Refused: what they deny, limit, filter or reroute would be lost without a word. */
     REFUSE("spoof_client_ip", "deny *", "there is no tproxy", "using the client's address"),
-    REFUSE("adapted_http_access", "allow all", "use http_access: nothing changes requests in between",
-           "rules after rewriting"),
-    REFUSE("miss_access", "allow all", "use http_access to deny, or never_direct to route", "who may cause a fetch"),
     REFUSE("ident_lookup_access", "deny *", "there is no ident", "asking clients' hosts for the user"),
     REFUSE("https_port", NULL, "TLS to clients; put a TLS terminator in front, or use http_port", "TLS to clients"),
     REFUSE("ftp_port", NULL, "there is no FTP", "a proxy for FTP clients"),
@@ -335,8 +332,6 @@ const struct directive directives_ignored[] = {
     REFUSE("neighbor_type_domain", NULL, "use cache_peer_access", "other types of peers by domain"),
     REFUSE("client_netmask", "255.255.255.255|ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
            "whole addresses would be logged", "how much of a client's address is logged"),
-    REFUSE("collapsed_forwarding_access", "allow all", "use collapsed_forwarding off",
-           "which misses may wait for others"),
     REFUSE("delay_pools", "0", POOLS, "limits of bandwidth"),
     REFUSE("client_delay_pools", "0", POOLS, "limits of bandwidth for clients"),
     REFUSE("response_delay_pool", NULL, POOLS, "limits of bandwidth for responses"),

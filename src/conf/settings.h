@@ -192,7 +192,8 @@ struct settings {
     ARRAY_OF(struct addr, nameservers);
 
     struct access_list *http_access, *http_reply_access, *cache, *store_miss, *send_hit, *always_direct, *never_direct,
-        *proxy_protocol_access, *follow_x_forwarded_for;
+        *proxy_protocol_access, *follow_x_forwarded_for, *adapted_http_access, *miss_access,
+        *collapsed_forwarding_access;
 
     struct auth_settings auth;
     struct program_setting auth_programs[AUTH_SCHEME_N]; /* auth_param's program and children */

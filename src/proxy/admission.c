@@ -105,6 +105,16 @@ bool admission_at_once(struct proxy_worker *pw, struct request *r, struct access
     return true;
 }
 
+const struct access_list *gate_list(const struct settings *s, enum gate g)
+{
+    switch (g) {
+    case GATE_HTTP: return s->http_access;
+    case GATE_ADAPTED: return s->adapted_http_access;
+    case GATE_MISS: return s->miss_access;
+    }
+    return NULL;
+}
+
 /* --- in a while --------------------------------------------------------------------------------------------------------- */
 
 static void go_on(struct admission *a);
@@ -139,7 +149,7 @@ static void external_found(struct external_wait *w)
 
 static void go_on(struct admission *a)
 {
-    const struct access_list *list = a->settings->http_access;
+    const struct access_list *list = gate_list(a->settings, a->gate);
     struct access_verdict v;
 
     for (;;) {
@@ -168,6 +178,13 @@ static void go_on(struct admission *a)
 void admission_start(struct admission *a)
 {
     go_on(a);
+}
+
+void admission_forget(struct admission *a)
+{
+    admission_cancel(a);
+    a->dst_known = false;
+    a->n_dst = 0;
 }
 
 void admission_cancel(struct admission *a)

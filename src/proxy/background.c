@@ -1,13 +1,14 @@
 #include "proxy/background.h"
 
 #include "proxy/fetch.h"
+#include "proxy/request_access.h"
 
 void background_validate(struct proxy_worker *pw, const struct request *r, struct object *stale)
 {
     struct fetch_plan plan = {
         .pw = pw,
         .settings = pw->settings,
-        .fill = fill_open_background(pw->store, r->key),
+        .fill = request_allowed(pw->settings->miss_access, r) ? fill_open_background(pw->store, r->key) : NULL,
         .stale = stale,
         .cacheable = true,
         .background = true,

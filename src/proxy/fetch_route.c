@@ -145,11 +145,11 @@ static void connect_to(struct fetch *f, const struct addr *addrs, size_t n)
     f->connector = connect_start(f->pw->worker, addrs, n, &c, connected, f);
 }
 
-/* The address that is connected to is one that http_access was asked about (J22: DNS rebinding), and isn't our own. */
+/* The address that is connected to is one that access lists were asked about (J22: DNS rebinding), and isn't our own. */
 static bool addresses_allowed(struct fetch *f, const struct addr *addrs, size_t n)
 {
-    struct access_verdict v = request_access_dst(f->settings->http_access, f->request, addrs, n);
-    const char *why = "its address is denied by http_access";
+    const char *why;
+    struct access_verdict v = request_access_going(f->settings, f->request, addrs, n, &why);
 
     if (v.answer == ACCESS_ALLOWED) {
         size_t i = 0;

@@ -250,6 +250,7 @@ bool request_from_head(struct request *r, const struct head *h, const struct req
     const struct head_field *expect;
 
     r->head = h;
+    r->original = NULL;
     r->method = (enum http_method)h->method;
     r->uri = (struct canonical_uri){ 0 };
     r->is_manager = r->is_internal = r->stops_here = r->asterisk = false;
@@ -340,6 +341,8 @@ struct request *request_keep(const struct request *r)
     k->refs = 1;
     (void)notes_ref(k->notes);
     (void)notes_ref(k->client_notes);
+    if (k->original != NULL)
+        (void)request_ref(k->original);
     k->head = head_copy(r->head);
     k->text = xmalloc(len + r->port_name.len + 1);
     if (from != NULL) {
@@ -431,6 +434,7 @@ void request_unref(struct request **holder)
     free((void *)(uintptr_t)r->head);
     notes_unref(&r->notes);
     notes_unref(&r->client_notes);
+    request_unref(&r->original);
     free(r->user_text);
     free(r->user_token);
     free(r->text);

@@ -55,6 +55,7 @@ struct request {
     char *user_token;                   /* kept copies: Negotiate's next, for the client; NULL */
     struct auth_connection *connection; /* the client connection's; it may outlive nobody but an admission */
     char *text;                         /* kept copies: what uri points into */
+    struct request *original;           /* what it was before a rewriter gave it another URL; a reference; NULL */
 };
 
 /* What a request arrived through. */

@@ -1,5 +1,6 @@
 #include "proxy/rewrite.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
@@ -105,7 +106,8 @@ static void rewrite_url(struct rewrite *w, struct span url)
         fail(w, "the URL rewriter answered a URL that can't be asked for");
         return;
     }
-    request_unref(&w->request);
+    assert(r->original == NULL); /* rewritten once */
+    r->original = w->request;    /* its reference goes along */
     w->request = r;
     ask_next(w);
 }

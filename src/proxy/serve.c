@@ -24,65 +24,6 @@
  * */
 #define BATCH_BODY_MAX (256u << 10)
 
-/* auth_schemes; NULL: all. */
-static const struct auth_offer *offer_to(const struct settings *s, const struct request *r)
-{
-    for (size_t i = 0; i < s->n_auth_offers; i++)
-        if (s->auth_offers[i].when == NULL || request_allowed(s->auth_offers[i].when, r))
-            return &s->auth_offers[i].offer;
-    return NULL;
-}
-
-/* The client is to say who it is, or who else. Where it must, deny_info can give another page, but no other place: the
- * question would be lost. */
-static void ask_for_login(struct client_conn *c, const struct request *r, const struct settings *s,
-                          const struct access_verdict *v)
-{
-    const struct deny_info *deny = settings_deny_info(s, v->last);
-    bool must = v->answer == ACCESS_NEED_LOGIN;
-    const struct auth_scheme_settings *tokens = &s->auth.schemes[AUTH_NEGOTIATE];
-    struct strbuf fields = { 0 };
-    struct error_answer a = {
-        .id = ERR_CACHE_ACCESS_DENIED,
-        .status = r->user_unchecked ? 503
-                  : r->accel        ? 401
-                                    : 407,
-        .tag = TAG_TCP_DENIED,
-        .r = r,
-        .access_line = v->where,
-        .deny = must && deny != NULL && deny->kind == DENY_REDIRECT ? NULL : deny,
-        .detail = r->user_problem != NULL ? r->user_problem : "denied by http_access for this user",
-    };
-
-    if (r->user_unchecked)
-        sb_str(&fields, "Retry-After: 1\r\n");
-    else
-        auth_challenge(c->pw->auth, &s->auth, offer_to(s, r),
-                       &(struct auth_challenged){ r->accel, r->user_stale, span_str(r->user_token) }, &fields);
-    a.fields = sb_view(&fields);
-    a.close = tokens->works && !tokens->keep_alive && r->user_token == NULL;
-    client_conn_error(c, &a);
-    sb_free(&fields);
-}
-
-void serve_denied(struct client_conn *c, const struct request *r, const struct settings *s,
-                  const struct access_verdict *v)
-{
-    struct error_answer a = {
-        .id = ERR_ACCESS_DENIED,
-        .tag = TAG_TCP_DENIED,
-        .r = r,
-        .access_line = v->where,
-        .deny = settings_deny_info(s, v->last),
-        .detail = "denied by http_access",
-    };
-
-    if (v->answer == ACCESS_NEED_LOGIN || (v->last != NULL && acl_is_about_user(v->last)))
-        ask_for_login(c, r, s, v);
-    else
-        client_conn_error(c, &a);
-}
-
 /* --- answers from memory ---------------------------------------------------------------------------------------- */
 
 static void hit_log(struct log_entry *e, const struct request *r, const struct object *o, enum log_tag tag, int status,
@@ -417,7 +358,7 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
 {
     struct proxy_worker *pw = c->pw;
     struct miss m = { .cacheable = true, .shared = r->method == METHOD_GET, .tag = TAG_TCP_MISS, .access_line = line };
-    bool any;
+    bool any, collapses;
     struct object *o = store_lookup(pw->store, r->key, r->head, &any);
 
     m.reason = any ? "no stored variant matches" : "not stored";
@@ -466,8 +407,9 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
         m.whole = true;
     else if (request_is_conditional(r->head))
         m.shared = false;
-    m.join = !m.whole && pw->settings->collapsed_forwarding && range_is_only_condition(r->head);
-    if (!pw->settings->collapsed_forwarding || (r->cc.flags & CC_NO_STORE))
+    collapses = pw->settings->collapsed_forwarding && request_allowed(pw->settings->collapsed_forwarding_access, r);
+    m.join = !m.whole && collapses && range_is_only_condition(r->head);
+    if (!collapses || (r->cc.flags & CC_NO_STORE))
         m.shared = false;
     transaction_miss(tx ? tx : transaction_new(c, r), &m);
 }
@@ -481,6 +423,14 @@ void serve_admitted(struct client_conn *c, const struct request *r, struct trans
 }
 
 void serve_rewritten(struct client_conn *c, const struct request *r, struct transaction *tx, const char *access_line)
+{
+    if (access_always_allows(c->pw->settings->adapted_http_access))
+        serve_adapted(c, r, tx, access_line);
+    else
+        transaction_admit(tx ? tx : transaction_new(c, r), GATE_ADAPTED, access_line);
+}
+
+void serve_adapted(struct client_conn *c, const struct request *r, struct transaction *tx, const char *access_line)
 {
     struct miss m = { .tag = TAG_TCP_MISS, .access_line = access_line, .reason = "method", .fwd = "method" };
 
@@ -567,11 +517,11 @@ static void serve_annotated(struct client_conn *c, const struct head *h, struct 
         r.log_indirect = pw->settings->log_uses_indirect_client;
     }
     if (!admission_at_once(pw, &r, &v)) {
-        transaction_admit(transaction_new(c, &r));
+        transaction_admit(transaction_new(c, &r), GATE_HTTP, NULL);
         return;
     }
     if (v.answer != ACCESS_ALLOWED)
-        serve_denied(c, &r, pw->settings, &v);
+        serve_denied(c, &r, pw->settings, GATE_HTTP, &v);
     else
         serve_admitted(c, &r, NULL, v.where);
 }

@@ -1,6 +1,7 @@
 /* proxy/serve.h: what to do with a request: refuse it, answer it from memory, or start a transaction. The hit path.
  * One worker. */
 #pragma once
+#include "proxy/admission.h"
 #include "proxy/client_conn.h"
 
 /* A head was just parsed (into the worker's scratch). The answer goes into the batch, or c becomes BUSY with a
@@ -10,9 +11,11 @@ void serve_request(struct client_conn *c, const struct head *h);
 void serve_admitted(struct client_conn *c, const struct request *r, struct transaction *tx, const char *access_line);
 /* Nothing rewrites it any more: r is what it has become. */
 void serve_rewritten(struct client_conn *c, const struct request *r, struct transaction *tx, const char *access_line);
+/* adapted_http_access has let that pass, too. */
+void serve_adapted(struct client_conn *c, const struct request *r, struct transaction *tx, const char *access_line);
 /* Answers from a stored object into the batch (small) or through a transaction (large). */
 void serve_object(struct client_conn *c, const struct request *r, struct transaction *tx, struct object *o,
                   enum log_tag tag, const char *reason);
-/* http_access said no; s: the settings it is of. */
-void serve_denied(struct client_conn *c, const struct request *r, const struct settings *s,
+/* The list of that gate said no; s: the settings it is of. */
+void serve_denied(struct client_conn *c, const struct request *r, const struct settings *s, enum gate gate,
                   const struct access_verdict *v);

@@ -198,22 +198,45 @@ static void admitted(struct admission *a, const struct access_verdict *v)
     struct client_conn *c = t->client;
 
     t->log.user = t->request->user;
-    if (v->answer == ACCESS_ALLOWED) {
-        serve_admitted(c, t->request, t, v->where);
-    } else {
-        serve_denied(c, t->request, t->settings, v);
+    if (v->answer != ACCESS_ALLOWED) {
+        serve_denied(c, t->request, t->settings, a->gate, v);
         (void)client_conn_flush(c);
         transaction_drop(t);
+        return;
+    }
+    switch (a->gate) {
+    case GATE_HTTP: serve_admitted(c, t->request, t, v->where); break;
+    case GATE_ADAPTED: serve_adapted(c, t->request, t, t->log.access_line); break;
+    case GATE_MISS:
+        t->may_miss = true;
+        t->state = t->onward;
+        transaction_begin(t);
     }
 }
 
-void transaction_admit(struct transaction *t)
+void transaction_admit(struct transaction *t, enum gate gate, const char *access_line)
 {
     t->state = TX_ADMIT;
+    t->admission.gate = gate;
+    t->log.access_line = access_line;
+    if (t->begun)
+        transaction_begin(t);
+}
+
+/* The cache hasn't got it. True: it may be sent on; else miss_access is asked first. */
+static bool may_miss(struct transaction *t)
+{
+    if (t->may_miss || access_always_allows(t->settings->miss_access))
+        return true;
+    t->onward = t->state;
+    transaction_admit(t, GATE_MISS, t->log.access_line);
+    return false;
 }
 
 static void admit(struct transaction *t)
 {
+    if (t->admission.request != t->request)
+        admission_forget(&t->admission);
     t->admission.pw = t->pw;
     t->admission.settings = t->settings;
     t->admission.request = t->request;
@@ -340,8 +363,13 @@ void transaction_begin(struct transaction *t)
     switch (t->state) {
     case TX_ADMIT: admit(t); break;
     case TX_REWRITE: rewrite_start(&t->rewrite, t->pw, t->settings, t->request, rewritten); break;
-    case TX_MISS: open_fill(t, t->miss.shared); break;
+    case TX_MISS:
+        if (may_miss(t))
+            open_fill(t, t->miss.shared);
+        break;
     case TX_TUNNEL: {
+        if (!may_miss(t))
+            break;
         struct client_conn *c = t->client;
         struct request *r = request_ref(t->request);
         struct settings *settings = settings_ref(t->settings);

@@ -8,6 +8,7 @@
 #pragma once
 #include "cache/fill.h"
 #include "hdrs/field_range.h"
+#include "proxy/admission.h"
 #include "proxy/client_conn.h"
 #include "proxy/log_entry.h"
 
@@ -19,8 +20,8 @@ struct transaction *transaction_new(struct client_conn *c, const struct request 
 
 /* Which of these it starts with; set before transaction_client_ready() first runs, or from within it. */
 
-/* http_access needs more than the request: addresses, the user (admission.h). */
-void transaction_admit(struct transaction *t);
+/* A list is asked that may need more than the request: addresses, the user (admission.h). access_line: as in struct miss. */
+void transaction_admit(struct transaction *t, enum gate gate, const char *access_line);
 /* Rewriters are asked about it first. access_line: as in struct miss. */
 void transaction_rewrite(struct transaction *t, const char *access_line);
 /* Fetch, or wait for a fetch under way. stale: a stored response to validate (a reference is taken), or NULL.

@@ -18,6 +18,8 @@ struct transaction {
     struct settings *settings;
     struct request *request;
     enum tx_state state;
+    enum tx_state onward; /* after miss_access: TX_MISS or TX_TUNNEL */
+    bool may_miss;        /* miss_access has let it pass */
     bool begun;
     struct mail *mail; /* how fills knock */
     struct miss miss;

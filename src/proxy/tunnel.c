@@ -361,14 +361,15 @@ static void resolved(struct resolve_query *q, enum resolve_status status, const 
 {
     struct tunnel *t = CONTAINER_OF(q, struct tunnel, query);
     struct access_verdict v = { .answer = ACCESS_ALLOWED };
+    const char *why = NULL;
 
     t->log.dns_us = worker_mono(t->pw->worker) - t->stamp;
     if (t->routes[t->route].peer == NULL && n > 0) /* J22: what is connected to was asked about */
-        v = request_access_dst(t->settings->http_access, t->request, addrs, n);
+        v = request_access_going(t->settings, t->request, addrs, n, &why);
     if (status != RESOLVE_OK || n == 0)
         next_route(t, ERR_DNS_FAIL, status == RESOLVE_TIMEOUT ? ETIMEDOUT : 0);
     else if (v.answer != ACCESS_ALLOWED)
-        tunnel_denied(t, &v, "its address is denied by http_access");
+        tunnel_denied(t, &v, why);
     else if (t->routes[t->route].peer == NULL && loops(t, addrs, n))
         tunnel_denied(t, &(struct access_verdict){ 0 }, "forwarding loop: the address is this proxy's own");
     else
