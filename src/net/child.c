@@ -40,6 +40,8 @@ static int spawn(pid_t *pid, char *const *argv, int io, int errors)
     posix_spawn_file_actions_adddup2(&files, io, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&files, io, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&files, errors, STDERR_FILENO);
+    /* A library in another thread may hold a file open without O_CLOEXEC just now (c-ares reads resolv.conf so). */
+    posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     posix_spawnattr_setsigmask(&attributes, &none);
