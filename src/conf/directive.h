@@ -100,7 +100,9 @@ extern const struct directive_kind kind_acl, kind_access, kind_cachemgr;
  * kind_note.c, kind_header.c, kind_helper.c, kind_external.c */
 extern const struct directive_kind kind_port, kind_peer, kind_peer_access, kind_refresh, kind_access_log,
     kind_logformat, kind_note, kind_upgrade, kind_size_limit, kind_deny_info, kind_header_access, kind_header_replace,
-    kind_header_add, kind_program, kind_children, kind_rewrite_timeout, kind_external;
+    kind_header_add, kind_program, kind_children, kind_rewrite_timeout, kind_external, kind_delay_pools,
+    kind_delay_class, kind_delay_parameters, kind_client_delay_parameters, kind_delay_access, kind_response_delay,
+    kind_response_delay_access;
 
 /* kind_outgoing.c */
 extern const struct directive_kind kind_outgoing;
@@ -128,6 +130,8 @@ struct helper_pool *program_pool(const struct program_setting *p, const char *na
 void program_free(struct program_setting *p);
 /* Once all is read: the rewriters' pools. */
 void rewriters_complete(struct reading *r);
+/* Likewise the delay pools (kind_delay.c). */
+void delays_complete(struct reading *r);
 /* Likewise what the peers of a group are to each other (kind_peer.c). */
 void peers_complete(struct reading *r);
 /* Likewise those of external_acl_type (kind_external.c). */

@@ -118,6 +118,55 @@ const struct directive directives_working[] = {
       .meaning = "With follow_x_forwarded_for: access lists see the client it finds." },
     { "log_uses_indirect_client", &kind_switch, AT(log_uses_indirect_client), "on",
       .meaning = "With follow_x_forwarded_for: logs show the client it finds." },
+    /* bandwidth */
+    { "delay_pools", &kind_delay_pools, AT(delays), NULL,
+      .meaning = "How many pools there are that limit what is fetched from servers, tunnels included; hits aren't "
+                 "limited. This line\n"
+                 "comes before those of the pools." },
+    { "delay_class", &kind_delay_class, AT(delays), NULL,
+      .meaning = "delay_class pool 1|2|3|4|5\n"
+                 "What a pool has buckets for: 1: all together; 2: and each client; 3: and its network (/24, IPv6 "
+                 "/64); 4: and each\n"
+                 "user; 5: each tag of an external ACL, alone.",
+      .flags = REPEATS },
+    { "delay_parameters", &kind_delay_parameters, AT(delays), NULL,
+      .meaning = "delay_parameters pool rate [network-rate] [client-rate] [user-rate]\n"
+                 "What its buckets hold: bytes a second/bytes at the most, or none. Class 2: all, client; class 3: "
+                 "all, network,\n"
+                 "client; class 4: and user; class 5: tag.",
+      .flags = REPEATS },
+    { "delay_access", &kind_delay_access, AT(delays), NULL,
+      .meaning = "delay_access pool allow|deny [!]acl...\n"
+                 "Which requests a pool limits: the first that says allow. Without any line none.",
+      .flags = REPEATS },
+    { "delay_initial_bucket_level", &kind_percent, AT(delay_initial), "50",
+      .meaning = "How full a new bucket of delay_pools is, in percent.", .high = 100 },
+    { "delay_pool_uses_indirect_client", &kind_switch, AT(delay_pool_uses_indirect_client), "on",
+      .meaning = "With follow_x_forwarded_for: pools see the client it finds." },
+    { "delay_buckets_max", &kind_count, AT(delay_buckets_max), "65536",
+      .meaning = "How many clients, networks and users a pool remembers; the longest unused ones are forgotten.",
+      .low = 16, .high = 10000000 },
+    { "client_delay_pools", &kind_delay_pools, AT(client_delays), NULL,
+      .meaning = "How many pools there are that limit what clients are sent, hits included." },
+    { "client_delay_parameters", &kind_client_delay_parameters, AT(client_delays), NULL,
+      .meaning = "client_delay_parameters pool bytes-a-second bytes-at-the-most\n"
+                 "For each client of a pool.",
+      .flags = REPEATS },
+    { "client_delay_access", &kind_delay_access, AT(client_delays), NULL,
+      .meaning = "client_delay_access pool allow|deny [!]acl...\n"
+                 "Which requests a pool limits: the first that says allow. Without any line none.",
+      .flags = REPEATS },
+    { "client_delay_initial_bucket_level", &kind_percent, AT(client_delay_initial), "50",
+      .meaning = "How full a new bucket of client_delay_pools is, in percent.", .high = 100 },
+    { "response_delay_pool", &kind_response_delay, AT(response_delays), NULL,
+      .meaning = "response_delay_pool name [individual-restore=n] [individual-maximum=n] [aggregate-restore=n]\n"
+                 "                    [aggregate-maximum=n] [initial-bucket-level=percent]\n"
+                 "Limits what clients are sent: each response by itself, and all together. Bytes a second, bytes.",
+      .flags = REPEATS },
+    { "response_delay_pool_access", &kind_response_delay_access, AT(response_delays), NULL,
+      .meaning = "response_delay_pool_access name allow|deny [!]acl...\n"
+                 "Which responses a pool limits: the first that says allow. Without any line none.",
+      .flags = REPEATS },
     /* helper programs */
     { "helper_timeout", &kind_duration, AT(helper_timeout), "30 seconds",
       .meaning = "How long a question to a helper program may wait for its answer, in all. A program that is later is "

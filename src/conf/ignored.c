@@ -22,7 +22,6 @@
 #define BUMP "decrypting TLS; take it out, and ssl-bump from http_port"
 #define ADAPT "content would go past the filter"
 #define MARKS "packets would leave unmarked and be routed or shaped otherwise; mark by the process's user or by cgroup"
-#define POOLS "bandwidth would not be limited; use tc(8), or take it out"
 #define TLS_OUT "TLS to origins is what tunnels carry; nothing is decrypted"
 #define NO_ICP "no ICP, no peer measurements"
 
@@ -30,7 +29,6 @@ const struct directive directives_ignored[] = {
     /* Accepted: there is nothing they could do. */
     ACCEPT("shared_memory_locking", "one process, no shared memory"),
     ACCEPT("hopeless_kid_revival_delay", "the supervisor has a back-off of its own"),
-    ACCEPT("delay_pool_uses_indirect_client", "there is nothing it could change"),
     ACCEPT("tproxy_uses_indirect_client", "there is nothing it could change"),
     ACCEPT("adaptation_uses_indirect_client", "there is nothing it could change"),
     ACCEPT("icp_access", "who may ask by ICP: there is none"),
@@ -62,14 +60,6 @@ const struct directive directives_ignored[] = {
     ACCEPT("mime_table", "no FTP"),
     ACCEPT("netdb_filename", "no peer measurements"),
     ACCEPT("shared_transient_entries_limit", "workers share one store"),
-    ACCEPT("delay_class", "no delay pools"),
-    ACCEPT("delay_access", "no delay pools"),
-    ACCEPT("delay_parameters", "no delay pools"),
-    ACCEPT("delay_initial_bucket_level", "no delay pools"),
-    ACCEPT("client_delay_initial_bucket_level", "no delay pools"),
-    ACCEPT("client_delay_parameters", "no delay pools"),
-    ACCEPT("client_delay_access", "no delay pools"),
-    ACCEPT("response_delay_pool_access", "no delay pools"),
     IGNORE("vary_ignore_expire", "off", "ignoring an Expires that equals Date"),
     REFUSE("pconn_lifetime", "0",
            "connections would be used at any age; client_idle_pconn_timeout and server_idle_pconn_timeout work",
@@ -332,9 +322,6 @@ const struct directive directives_ignored[] = {
     REFUSE("neighbor_type_domain", NULL, "use cache_peer_access", "other types of peers by domain"),
     REFUSE("client_netmask", "255.255.255.255|ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
            "whole addresses would be logged", "how much of a client's address is logged"),
-    REFUSE("delay_pools", "0", POOLS, "limits of bandwidth"),
-    REFUSE("client_delay_pools", "0", POOLS, "limits of bandwidth for clients"),
-    REFUSE("response_delay_pool", NULL, POOLS, "limits of bandwidth for responses"),
     REFUSE("wccp_router", "0.0.0.0|any_addr", "routers would send nothing here", "WCCP version 1"),
     REFUSE("wccp2_router", "0.0.0.0|any_addr", "routers would send nothing here", "WCCP version 2"),
     REFUSE("wccp2_service", "standard 0", "routers would send nothing here", "WCCP version 2"),

@@ -103,6 +103,16 @@ static void free_rewriter(struct settings *s, struct rewrite_setting *w)
         s->logformat_free(w->extras_format);
 }
 
+static void free_delays(struct delay_settings *all)
+{
+    for (size_t i = 0; i < all->n_pools; i++) {
+        free(all->pools[i].name);
+        access_list_free(&all->pools[i].access);
+        delay_pool_unref(&all->pools[i].pool);
+    }
+    free(all->pools);
+}
+
 static void free_externals(struct settings *s)
 {
     for (size_t i = 0; i < s->n_externals; i++) {
@@ -178,6 +188,9 @@ void settings_unref(struct settings **holder)
     free_rewriter(s, &s->url_rewrite);
     free_rewriter(s, &s->store_id);
     free_externals(s);
+    free_delays(&s->delays);
+    free_delays(&s->client_delays);
+    free_delays(&s->response_delays);
     free(s->url_rewrite_timeout.response);
     free_rows(s);
     auth_settings_free(&s->auth, s->logformat_free);

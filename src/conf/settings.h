@@ -14,6 +14,7 @@
 #include "cache/store.h"
 #include "conf/header_rules.h"
 #include "net/addr.h"
+#include "net/delay_pool.h"
 #include "net/server_health.h"
 
 struct port_setting { /* http_port */
@@ -142,6 +143,23 @@ struct rewrite_setting { /* url_rewrite_program, store_id_program */
     void *extras_format; /* compiled */
 };
 
+#define ARRAY_OF(type, name)                                                                                           \
+    type *name;                                                                                                        \
+    size_t n_##name
+
+struct delay_setting { /* a delay pool, client delay pool, or response_delay_pool */
+    char *name;        /* response_delay_pool's; NULL: it has a number */
+    int class;         /* delay_class; 0: none said, or none has */
+    bool works;        /* its rates are there */
+    struct delay_config config;
+    struct access_list *access;
+    struct delay_pool *pool; /* NULL: it doesn't work */
+};
+
+struct delay_settings {
+    ARRAY_OF(struct delay_setting, pools);
+};
+
 struct external_setting { /* external_acl_type */
     struct external_acl *acl;
     struct program_setting program;
@@ -164,10 +182,6 @@ enum tristate { TRI_UNSET, TRI_OFF, TRI_ON };
 
 /* The most that range_parts_max may be. */
 #define RANGE_PARTS_MOST 256
-
-#define ARRAY_OF(type, name)                                                                                           \
-    type *name;                                                                                                        \
-    size_t n_##name
 
 struct settings {
     atomic_uint refs;
@@ -198,6 +212,11 @@ struct settings {
     struct auth_settings auth;
     struct program_setting auth_programs[AUTH_SCHEME_N]; /* auth_param's program and children */
     struct header_rules request_headers, reply_headers;
+
+    struct delay_settings delays, client_delays, response_delays;
+    int delay_initial, client_delay_initial; /* percent */
+    int delay_buckets_max;
+    bool delay_pool_uses_indirect_client;
 
     struct rewrite_setting url_rewrite, store_id;
     struct rewrite_timeout url_rewrite_timeout;

@@ -51,6 +51,7 @@ bool fetch_end(struct fetch *f)
     if (f->stale != NULL)
         object_unref(&f->stale);
     fetch_drop_part(f);
+    delay_end(&f->delay);
     free(f->pool_name);
     request_unref(&f->request);
     settings_unref(&f->settings);
@@ -127,6 +128,8 @@ struct fetch *fetch_start(const struct fetch_plan *plan)
     if (plan->variants)
         f->n_variants = store_variants(f->pw->store, f->request->key, f->variants);
     list_append(&f->pw->fetches, &f->node);
+    if (!f->background)
+        delay_from_server(&f->delay, f->pw, f->settings, f->request);
     request_body_init(&f->body, &f->request->framing, (uint32_t)f->settings->chunk_extension_max,
                       f->settings->request_body_max_size);
     /* Announced to be too large: not a byte of it is asked for. */

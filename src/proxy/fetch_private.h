@@ -7,6 +7,7 @@
 #include "hdrs/framing.h"
 #include "hdrs/parse.h"
 #include "net/connect.h"
+#include "proxy/delay.h"
 #include "proxy/fetch.h"
 #include "proxy/peer_select.h"
 #include "proxy/request_body.h"
@@ -56,6 +57,7 @@ struct fetch {
     int64_t began, sent, stamp; /* monotonic microseconds */
     int64_t request_time;       /* seconds since the epoch */
     bool paused;                /* the fill is full */
+    struct delay_use delay;     /* how fast it may read */
     struct worker_timer again;  /* goes on reading */
     struct worker_timer expect; /* the origin is late with its 100 */
     unsigned room_waits;

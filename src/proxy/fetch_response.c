@@ -323,6 +323,7 @@ bool fetch_pump_in(struct fetch *f)
     uint64_t taken = 0;
 
     while (f->readable || f->prefix.left > 0 || f->held.len > 0) {
+        int64_t wait;
         size_t want;
         ssize_t n;
 
@@ -344,6 +345,11 @@ bool fetch_pump_in(struct fetch *f)
                 return false;
             continue;
         }
+        want = delay_allows(&f->delay, want, worker_mono(f->pw->worker), &wait);
+        if (want == 0) {
+            worker_timer_set(f->pw->worker, &f->again, wait, read_again);
+            return true;
+        }
         n = stream_recv(&f->stream, scratch, want);
         if (n == STREAM_AGAIN) {
             f->readable = false;
@@ -355,6 +361,7 @@ bool fetch_pump_in(struct fetch *f)
         if (n == 0)
             return server_ended(f);
         /* A short read is no proof of an emptied socket: a reset that came with these bytes isn't announced again. */
+        delay_took(&f->delay, (size_t)n, worker_mono(f->pw->worker));
         taken += (uint64_t)n;
         f->received += (uint64_t)n;
         f->stamp = worker_mono(f->pw->worker);

@@ -9,6 +9,7 @@
 #include "proxy/account.h"
 #include "proxy/admission.h"
 #include "proxy/background.h"
+#include "proxy/delay.h"
 #include "proxy/header_mangle.h"
 #include "proxy/indirect_client.h"
 #include "proxy/own_reply.h"
@@ -134,7 +135,8 @@ void serve_object(struct client_conn *c, const struct request *r, struct transac
     size_t n;
 
     if (condition == CONDITION_SEND && (ranges.result == RANGE_IGNORE || part != NULL) &&
-        (body > BATCH_BODY_MAX || !header_rules_none(&pw->settings->reply_headers))) {
+        (body > BATCH_BODY_MAX || !header_rules_none(&pw->settings->reply_headers) ||
+         delay_limits_client(pw->settings, r))) {
         transaction_object(tx ? tx : transaction_new(c, r), o, tag, reason, part);
         return;
     }

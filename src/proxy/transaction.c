@@ -64,6 +64,8 @@ static void transaction_free(struct transaction *t)
     admission_cancel(&t->admission);
     purge_cancel(&t->purge);
     rewrite_cancel(&t->rewrite);
+    delays_end(t->delays, CLIENT_DELAYS);
+    worker_timer_clear(&t->later);
     mail_close(&t->mail);
     if (t->miss.stale != NULL)
         object_unref(&t->miss.stale);

@@ -153,6 +153,8 @@ static void make_head(struct transaction *t, struct object *o, uint64_t length, 
                  (t->fetch != NULL && fetch_wants_body(t->fetch));
     if (tail.close)
         t->request->keep_alive = false;
+    if (!t->no_body)
+        delay_to_client(t->delays, t->pw, t->settings, t->request);
     before = t->pre.len;
     if (t->has_part) {
         sb_span(&t->pre, reply_partial_line);

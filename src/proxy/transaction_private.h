@@ -4,6 +4,7 @@
 #include "cache/object.h"
 #include "proxy/admission.h"
 #include "proxy/error_page.h"
+#include "proxy/delay.h"
 #include "proxy/fetch.h"
 #include "proxy/purge.h"
 #include "proxy/rewrite.h"
@@ -44,6 +45,8 @@ struct transaction {
     struct strbuf own_fields; /* lines of the head that others don't get */
     struct strbuf pre;        /* head, chunk framing: goes before the next run of body bytes */
     size_t pre_at;
+    struct delay_use delays[CLIENT_DELAYS]; /* how fast the body may go */
+    struct worker_timer later;              /* goes on when it may */
     uint64_t body_left; /* bytes of body that reply_body_max_size still lets through */
     uint64_t run;       /* body bytes that may follow pre */
     bool chunked, any_chunk, last_sent, no_body, close_delimited;

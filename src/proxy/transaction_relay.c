@@ -165,6 +165,23 @@ static void begin_run(struct transaction *t, uint64_t here)
     }
 }
 
+static void go_on(struct worker_timer *timer)
+{
+    transaction_relay(CONTAINER_OF(timer, struct transaction, later));
+}
+
+/* Of n bytes at hand; 0: not now, but soon. */
+static uint64_t may_go(struct transaction *t, uint64_t n)
+{
+    int64_t wait;
+    size_t may = delays_allow(t->delays, CLIENT_DELAYS, (size_t)n, worker_mono(t->pw->worker), &wait);
+
+    delays_took(t->delays, CLIENT_DELAYS, may, worker_mono(t->pw->worker));
+    if (may == 0)
+        worker_timer_set(t->pw->worker, &t->later, wait, go_on);
+    return may;
+}
+
 /* One send of whatever there is. False: stop (blocked, waiting, or over; t may be gone). */
 static bool relay_some(struct transaction *t)
 {
@@ -184,7 +201,11 @@ static bool relay_some(struct transaction *t)
         if (here > 0) {
             uint64_t most = t->body_left < CHUNK_MAX ? t->body_left : CHUNK_MAX;
 
-            begin_run(t, here < most ? here : most);
+            here = may_go(t, here < most ? here : most);
+            if (here > 0)
+                begin_run(t, here);
+            else if (t->pre_at == t->pre.len)
+                return false;
         } else {
             enum body_end end = body_end(t);
 

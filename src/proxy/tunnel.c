@@ -7,6 +7,7 @@
 #include "hdrs/parse.h"
 #include "net/connect.h"
 #include "proxy/account.h"
+#include "proxy/delay.h"
 #include "proxy/flow.h"
 #include "proxy/forward_head.h"
 #include "proxy/header_mangle.h"
@@ -36,8 +37,9 @@ struct tunnel {
     struct stream server;
     struct server_health *place; /* of the connection, among the parent's; NULL: none */
     bool readable;
-    struct flow up, down;      /* client to server, server to client */
-    struct worker_timer again; /* goes on passing bytes */
+    struct flow up, down;                       /* client to server, server to client */
+    struct worker_timer again;                  /* goes on passing bytes */
+    struct delay_use delays[1 + CLIENT_DELAYS]; /* how fast those of the server go */
     struct parse_progress progress;
     struct strbuf challenges; /* lines of the parent's that refuses, for the client */
     int parent_status;        /* of the page when the parent refuses; 0: the page's own */
@@ -55,6 +57,7 @@ static void tunnel_free(struct tunnel *t)
     stream_close(&t->server, false);
     server_health_give(&t->place);
     worker_timer_clear(&t->again);
+    delays_end(t->delays, 1 + CLIENT_DELAYS);
     sb_free(&t->challenges);
     flow_free(&t->up);
     flow_free(&t->down);
@@ -120,6 +123,22 @@ static void tunnel_fail(struct tunnel *t, enum error_id id, int sys_errno, const
 
 /* --- bytes ------------------------------------------------------------------------------------------------------ */
 
+static void run_again(struct worker_timer *timer)
+{
+    run(CONTAINER_OF(timer, struct tunnel, again));
+}
+
+/* Of n bytes that the server may have; 0: later. The head of a parent's answer isn't delayed. */
+static size_t may_take(struct tunnel *t, size_t n)
+{
+    int64_t wait;
+    size_t may = delays_allow(t->delays, 1 + CLIENT_DELAYS, n, worker_mono(t->pw->worker), &wait);
+
+    if (may == 0)
+        worker_timer_set(t->pw->worker, &t->again, wait, run_again);
+    return may;
+}
+
 static ssize_t server_recv(void *from, char *buf, size_t n)
 {
     struct tunnel *t = from;
@@ -127,9 +146,13 @@ static ssize_t server_recv(void *from, char *buf, size_t n)
 
     if (!t->readable)
         return STREAM_AGAIN;
+    if ((n = may_take(t, n)) == 0)
+        return STREAM_AGAIN;
     got = stream_recv(&t->server, buf, n);
     if (got <= 0)
         t->readable = false;
+    else
+        delays_took(t->delays, 1 + CLIENT_DELAYS, (size_t)got, worker_mono(t->pw->worker));
     return got;
 }
 
@@ -140,9 +163,13 @@ static ssize_t server_splice(void *from, int pipe, size_t n)
 
     if (!t->readable)
         return STREAM_AGAIN;
+    if ((n = may_take(t, n)) == 0)
+        return STREAM_AGAIN;
     got = stream_splice_from(&t->server, pipe, n);
     if (got <= 0)
         t->readable = false;
+    else
+        delays_took(t->delays, 1 + CLIENT_DELAYS, (size_t)got, worker_mono(t->pw->worker));
     return got;
 }
 
@@ -165,11 +192,6 @@ static ssize_t client_splice(void *from, int pipe, size_t n)
 static bool client_may_splice(void *from)
 {
     return client_conn_may_splice(((struct tunnel *)from)->client);
-}
-
-static void run_again(struct worker_timer *timer)
-{
-    run(CONTAINER_OF(timer, struct tunnel, again));
 }
 
 /* Both directions, as far as they go in this turn. */
@@ -195,9 +217,16 @@ static void run(struct tunnel *t)
 
 /* --- opening ---------------------------------------------------------------------------------------------------- */
 
+static void limit(struct tunnel *t)
+{
+    delay_from_server(&t->delays[0], t->pw, t->settings, t->request);
+    delay_to_client(&t->delays[1], t->pw, t->settings, t->request);
+}
+
 static void established(struct tunnel *t)
 {
     t->state = TUNNEL_OPEN;
+    limit(t);
     t->log.tag = TAG_TCP_TUNNEL;
     t->log.status = 200;
     count(counters_of(t->pw), SERVER_OTHER_REQUESTS, 1);
@@ -428,6 +457,7 @@ void tunnel_adopt(struct client_conn *c, struct request *r, struct settings *set
     t->log.tag = TAG_TCP_TUNNEL;
     t->log.reason = "upgraded";
     t->state = TUNNEL_OPEN;
+    limit(t);
     t->down.waits = *first;
     t->readable = true;
     c->tunnel = t;
