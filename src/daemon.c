@@ -171,7 +171,9 @@ static void reload(struct running *r)
         settings_unref(&s);
         return;
     }
+    umask_enforce(s->umask);
     if (!access_log_reconfigure(r->log, s)) {
+        umask_enforce(r->settings->umask);
         keep_old("an access_log cannot be opened");
         ports_close(&ports, &r->ports);
         settings_unref(&s);

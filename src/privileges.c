@@ -102,6 +102,18 @@ static bool change_user(const struct identity *id)
     return true;
 }
 
+void umask_enforce(unsigned least)
+{
+    static bool known;
+    static mode_t inherited;
+
+    if (!known) {
+        inherited = umask(077);
+        known = true;
+    }
+    (void)umask(inherited | (mode_t)least);
+}
+
 static bool wants_core(const char *dir)
 {
     return dir != NULL && dir[0] != '\0' && strcmp(dir, "none") != 0;

@@ -19,6 +19,8 @@ bool identity_find(struct identity *out, const struct settings *s, char error[25
 void identity_own(const struct identity *id, const char *path);
 /* The same for every log of s. */
 void identity_own_logs(const struct identity *id, const struct settings *s);
+/* New files get no permission that the umask at the process's start or this one takes. Process-wide; main thread. */
+void umask_enforce(unsigned least);
 /* For good: user, groups, no_new_privs; only CAP_NET_BIND_SERVICE stays, so that a reload can open port 80. False:
  * cache.log says why. coredump_dir NULL or "none": no core dumps. */
 bool privileges_drop(const struct identity *id, const char *coredump_dir);

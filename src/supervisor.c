@@ -239,6 +239,7 @@ static void follow_reload(struct supervisor *v, struct ports *now)
     v->ports = *now;
     if (s == NULL)
         return; /* changed again meanwhile, for the worse */
+    umask_enforce(s->umask);
     if (strcmp(s->cache_log ? s->cache_log : "", v->settings->cache_log ? v->settings->cache_log : "") != 0)
         daemon_open_cache_log(s, &v->options, &v->identity);
     log_set_level(s->debug_level);
@@ -325,6 +326,7 @@ static void reload_between_children(struct supervisor *v)
     }
     ports_close(&v->ports, &ports);
     v->ports = ports;
+    umask_enforce(s->umask);
     settings_unref(&v->settings);
     v->settings = s;
 }
@@ -413,6 +415,7 @@ static bool prepare(struct supervisor *v)
         load_summary(&v->options, &report);
         return false;
     }
+    umask_enforce(v->settings->umask);
     if (!identity_find(&v->identity, v->settings, error) ||
         !pidfile_take(&v->pidfile, v->settings->pid_filename, error)) {
         fprintf(stderr, "loligo: %s\n", error);

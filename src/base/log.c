@@ -23,7 +23,7 @@ static atomic_int level_now = LOG_IMPORTANT;
 
 static bool open_locked(const char *path)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 
     if (fd < 0)
         return false;

@@ -6,7 +6,7 @@
 /* Higher is chattier; debug_options ALL,n and -d n set what is written. */
 enum log_level { LOG_ERROR = 0, LOG_IMPORTANT = 1, LOG_NOTICE = 2, LOG_DEBUG = 5 };
 
-/* To a file (appended, mode 0640), or NULL for stderr only. False with errno when it can't be opened;
+/* To a file (appended; made with mode 0644 less the umask), or NULL for stderr only. False with errno when it can't be opened;
  * the old destination stays. also_stderr copies lines up to that level to stderr (-d); -1 for none. */
 bool log_open(const char *path, int also_stderr);
 /* The same path again, after somebody renamed it. */

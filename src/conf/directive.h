@@ -106,6 +106,8 @@ extern const struct directive_kind kind_port, kind_peer, kind_peer_access, kind_
 
 /* kind_outgoing.c */
 extern const struct directive_kind kind_outgoing;
+/* kind_mask.c */
+extern const struct directive_kind kind_netmask, kind_umask;
 
 /* kind_auth.c */
 extern const struct directive_kind kind_auth_param;

@@ -373,6 +373,12 @@ const struct directive directives_working[] = {
       .high = 1000 },
     { "log_mime_hdrs", &kind_switch, AT(log_mime_hdrs), "off",
       .meaning = "Adds the heads of request and response to each line." },
+    { "client_netmask", &kind_netmask, AT(client_netmask), "255.255.255.255",
+      .meaning =
+          "client_netmask IPv4-mask [IPv6-mask]\n"
+          "How much of clients' addresses logs show. Without an IPv6 mask, of IPv6 addresses twice as many bits: "
+          "255.255.255.0\n"
+          "leaves /24 and /48." },
     { "strip_query_terms", &kind_switch, AT(strip_query_terms), "on",
       .meaning = "Leaves what follows the ? out of the logs." },
     { "pid_filename", &kind_string, AT(pid_filename), "${rundir}/loligo.pid",
@@ -383,6 +389,9 @@ const struct directive directives_working[] = {
       .meaning = "debug_options ALL,level\n"
                  "How much cache_log gets, 0 to 9. Levels of single sections are accepted and mean nothing." },
     { "coredump_dir", &kind_string, AT(coredump_dir), "none", .meaning = "The directory the process changes to." },
+    { "umask", &kind_umask, AT(umask), "027",
+      .meaning =
+          "Which of the permissions 0644 files are made without (octal), besides those the umask at start takes." },
     /* names and user */
     { "cache_effective_user", &kind_string, AT(effective_user), "proxy",
       .meaning = "The user to become after a start as root." },

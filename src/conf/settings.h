@@ -235,6 +235,8 @@ struct settings {
     char *err_page_stylesheet, *stylesheet; /* its path and its text; NULL: none */
     char *err_html_text;                    /* HTML; NULL: none */
     bool email_err_data;
+    struct addr_cut client_netmask; /* of clients' addresses in logs */
+    unsigned umask;
     int64_t shutdown_lifetime;
     int logfile_rotate;
     int debug_level;

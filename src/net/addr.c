@@ -123,3 +123,13 @@ bool addr_is_any(const struct addr *a)
 
     return a->family != 0 && memcmp(a->bytes, zero, addr_len(a)) == 0;
 }
+
+struct addr addr_cut(const struct addr *a, struct addr_cut cut)
+{
+    struct addr out = *a;
+    size_t n = addr_len(a), bits = a->family == AF_INET ? cut.v4 : cut.v6;
+
+    for (size_t i = n; i-- > 0 && bits > 0; bits -= bits < 8 ? bits : 8)
+        out.bytes[i] &= (uint8_t)(bits < 8 ? 0xff << bits : 0);
+    return out;
+}

@@ -17,6 +17,13 @@ struct endpoints {
     bool chosen; /* local is an address that was asked for; else whichever routing gave */
 };
 
+/* How many bits at the end of an address count as 0; none in zeroed memory. */
+struct addr_cut {
+    uint8_t v4, v6;
+};
+/* For showing: the port stays. */
+struct addr addr_cut(const struct addr *a, struct addr_cut cut);
+
 #define ADDR_TEXT_MAX 64
 /* From what accept() or getsockname() gave; other families give family 0. */
 struct addr addr_from_sockaddr(const struct sockaddr *sa);

@@ -289,7 +289,7 @@ static bool queue(struct access_log *l, struct worker_logs *mine, const struct r
 void access_log_write(struct access_log *l, struct worker *w, const struct settings *s, const struct log_entry *e,
                       const struct access_facts *facts)
 {
-    const struct logformat_options o = { s->strip_query_terms, s->log_mime_hdrs };
+    const struct logformat_options o = { s->strip_query_terms, s->log_mime_hdrs, s->client_netmask };
     struct worker_logs *mine;
 
     assert(w->id < l->n_workers);

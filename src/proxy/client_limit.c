@@ -21,7 +21,11 @@ static void say_refused(struct proxy_worker *pw, const struct addr *client, cons
     if (pw->refusal_told != 0 && now - pw->refusal_told < US_PER_S)
         return;
     pw->refusal_told = now;
-    addr_print(client, text);
+    {
+        struct addr shown = addr_cut(client, pw->settings->client_netmask);
+
+        addr_print(&shown, text);
+    }
     log_line(LOG_IMPORTANT, "WARNING: %s attempting more than %d connections (client_ip_max_connections)", text,
              pw->settings->client_ip_max_connections);
 }

@@ -14,12 +14,13 @@
 static void complain(struct client_conn *c, const char *why)
 {
     char peer[ADDR_TEXT_MAX];
+    const struct addr shown = addr_cut(&c->peer, c->pw->settings->client_netmask);
     int64_t now = worker_mono(c->pw->worker);
 
     if (c->pw->proxied_complaint != 0 && now - c->pw->proxied_complaint < COMPLAIN_US)
         return;
     c->pw->proxied_complaint = now;
-    addr_print(&c->peer, peer);
+    addr_print(&shown, peer);
     log_line(LOG_IMPORTANT, "WARNING: connection from %s to http_port %s closed: %s", peer, client_conn_port(c)->name,
              why);
 }

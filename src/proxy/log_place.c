@@ -93,7 +93,7 @@ int log_place_open(const struct log_place *p)
     /* A named pipe without a reader must neither hang us nor fail: its reader may come later. */
     if (standard < 0 && stat(p->path, &st) == 0 && S_ISFIFO(st.st_mode))
         flags = O_RDWR | O_NONBLOCK;
-    fd = open(p->path, flags | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0640);
+    fd = open(p->path, flags | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0644);
     /* In containers /dev/stdout belongs to another user, or is a socket, which can't be opened by name: the descriptor
      * we were born with is as good. */
     if (fd < 0 && standard >= 0)

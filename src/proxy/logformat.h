@@ -8,6 +8,7 @@ struct logformat;
 struct logformat_options {
     bool strip_query_terms;
     bool log_mime_hdrs;
+    struct addr_cut client; /* of the client's address */
 };
 
 /* For conf_hooks.logformat_compile and _free. Built-in names (squid, common, combined, referrer, useragent) are looked

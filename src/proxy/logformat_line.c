@@ -427,7 +427,12 @@ static void put_step(struct log_out *o, const struct log_step *s, const struct l
     case LOG_ELAPSED: put_number(o, s, at_least_zero(e->end_mono - e->start_mono) / 1000); break;
     case LOG_DNS_MS: put_ms(o, s, e->dns_us); break;
     case LOG_SERVER_MS: put_ms(o, s, e->server_us); break;
-    case LOG_CLIENT_ADDR: put_addr(o, s, &e->client); break;
+    case LOG_CLIENT_ADDR: {
+        struct addr shown = addr_cut(&e->client, opt->client);
+
+        put_addr(o, s, &shown);
+        break;
+    }
     case LOG_CLIENT_PORT: put_port(o, s, &e->client); break;
     case LOG_LOCAL_ADDR: put_addr(o, s, &e->local); break;
     case LOG_LOCAL_PORT: put_port(o, s, &e->local); break;
