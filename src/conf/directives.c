@@ -399,6 +399,11 @@ const struct directive directives_working[] = {
       .meaning = "The group to become; by default that of the user." },
     { "visible_hostname", &kind_string, AT(visible_hostname), NULL,
       .meaning = "This proxy's name in Via and on error pages; by default the host's." },
+    { "unique_hostname", &kind_string, AT(unique_hostname), NULL,
+      .meaning = "This proxy's name in Via, by which it sees loops: where several have the same visible_hostname." },
+    { "hostname_aliases", &kind_field_names, AT(hostname_aliases), NULL,
+      .meaning = "hostname_aliases name... or none\n"
+                 "Other names under which this proxy is asked for its manager pages." },
     { "cache_mgr", &kind_string, AT(cache_mgr), "webmaster", .meaning = "Whom error pages name for questions." },
     { "error_directory", &kind_string, AT(error_directory), NULL,
       .meaning = "A directory of error pages (files ERR_*) that replace the built-in ones for people at browsers. "
@@ -468,6 +473,12 @@ const struct directive directives_working[] = {
     { "relaxed_header_parser", &kind_relaxed, AT(relaxed_header_parser), "off",
       .meaning = "Admits lines that end in LF alone, and blanks where one was meant. Never laxer about where a message "
                  "ends." },
+    { "check_hostnames", &kind_switch, AT(check_hostnames), "off",
+      .meaning =
+          "Whether allow_underscore counts. Besides underscores host names are checked in any case: letters, digits,\n"
+          "hyphens and dots, parts of 63 bytes at the most, 253 in all." },
+    { "allow_underscore", &kind_switch, AT(allow_underscore), "on",
+      .meaning = "Admits host names with an underscore; off counts with check_hostnames on only." },
     { "request_header_max_size", &kind_size, AT(request_header_max_size), "64 KB",
       .meaning = "Larger request heads are refused (431; 414 when it is the URL).", .low = KB, .high = 16 * MB },
     { "reply_header_max_size", &kind_size, AT(reply_header_max_size), "64 KB",

@@ -333,7 +333,7 @@ static void parse_field_names(struct reading *r, const struct directive *d, cons
             struct span name = l->words[i].text;
 
             if (name.len == 0 || scan_tchars(name.p, name.p + name.len) != name.p + name.len) {
-                diag_error(r->report, l->words[i].at, NULL, "'%.*s' is no field name", QUOTED_ARG(name));
+                diag_error(r->report, l->words[i].at, NULL, "%s: '%.*s' is no name", d->name, QUOTED_ARG(name));
                 sb_free(&names);
                 return;
             }

@@ -4,6 +4,22 @@
 #include "conf/directive.h"
 #include "conf/page_template.h"
 
+bool settings_is_own_name(const struct settings *s, struct span host)
+{
+    const char *p = s->hostname_aliases;
+
+    if (span_eq_nocase(host, span_str(s->visible_hostname)))
+        return true;
+    while (p != NULL && *p != '\0') {
+        size_t n = strcspn(p, " ");
+
+        if (span_eq_nocase(host, span_of(p, n)))
+            return true;
+        p += n + (p[n] == ' ');
+    }
+    return false;
+}
+
 struct settings *settings_ref(struct settings *s)
 {
     atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);

@@ -230,6 +230,8 @@ struct settings {
     char *coredump_dir;                     /* "none" or NULL: none */
     char *effective_user, *effective_group; /* group NULL: the user's */
     char *visible_hostname;                 /* never NULL: the host's name when not set */
+    char *unique_hostname;                  /* in Via; NULL: visible_hostname */
+    char *hostname_aliases;                 /* other names of this proxy, blanks between them; NULL: none */
     char *cache_mgr;                        /* who to write to */
     char *error_directory;                  /* NULL: none */
     char *err_page_stylesheet, *stylesheet; /* its path and its text; NULL: none */
@@ -254,6 +256,7 @@ struct settings {
 
     /* protocol */
     bool x_cache, cache_status;
+    bool check_hostnames, allow_underscore;
     bool acl_uses_indirect_client, log_uses_indirect_client;
     bool via, strip_query_terms, httpd_suppress_version_string, log_mime_hdrs, relaxed_header_parser;
     enum forwarded_for forwarded_for;
@@ -278,6 +281,14 @@ struct settings {
     int client_ip_max_connections; /* -1: any number */
     int ipcache_size;
 };
+
+/* The name in Via by which this proxy knows its own requests again. */
+static inline const char *settings_unique_name(const struct settings *s)
+{
+    return s->unique_hostname != NULL ? s->unique_hostname : s->visible_hostname;
+}
+/* Is it one of this proxy's names in URLs, visible_hostname or one of hostname_aliases? */
+bool settings_is_own_name(const struct settings *s, struct span host);
 
 struct settings *settings_ref(struct settings *s);
 void settings_unref(struct settings **holder);

@@ -236,7 +236,7 @@ void forward_head(struct strbuf *out, const struct request *r, const struct sett
     expect(out, r);
     max_forwards(out, r);
     if (s->via)
-        sb_printf(out, "Via: 1.%d %s (loligo%s)\r\n", r->head->minor_version, s->visible_hostname,
+        sb_printf(out, "Via: 1.%d %s (loligo%s)\r\n", r->head->minor_version, settings_unique_name(s),
                   s->httpd_suppress_version_string ? "" : "/" PACKAGE_VERSION);
     forwarded_for(out, r, s);
     login(out, r, o);

@@ -198,7 +198,7 @@ static void make_via(struct proxy_worker *pw)
     int n = 0;
 
     if (s->via)
-        n = snprintf(pw->via_line, sizeof pw->via_line, "Via: 1.1 %.200s (loligo%s)\r\n", s->visible_hostname,
+        n = snprintf(pw->via_line, sizeof pw->via_line, "Via: 1.1 %.200s (loligo%s)\r\n", settings_unique_name(s),
                      s->httpd_suppress_version_string ? "" : "/" PACKAGE_VERSION);
     pw->via_line_len = (size_t)n;
 }

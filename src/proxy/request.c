@@ -38,7 +38,7 @@ static void find_manager(struct request *r, const struct uri *u, const struct re
         return;
     r->is_manager = true;
     if ((u->form == URI_ORIGIN && !o->port->accel) ||
-        (span_eq_nocase(r->uri.host, span_str(o->settings->visible_hostname)) && r->uri.port == o->local.port)) {
+        (settings_is_own_name(o->settings, r->uri.host) && r->uri.port == o->local.port)) {
         r->is_internal = true;
         split_page(r, span_of(path.p + MANAGER_PATH.len, path.len - MANAGER_PATH.len));
     }
@@ -170,6 +170,15 @@ static bool connect_target(struct request *r, const struct uri *u, char *text, s
     return true;
 }
 
+/* check_hostnames; all but the underscore is always seen to (hdrs/authority.c). */
+static bool host_admitted(const struct request *r, const struct settings *s, const char **what)
+{
+    if (!s->check_hostnames || s->allow_underscore || memchr(r->uri.host.p, '_', r->uri.host.len) == NULL)
+        return true;
+    *what = "an underscore in the host's name (allow_underscore off)";
+    return false;
+}
+
 static bool read_target(struct request *r, const struct request_origin *o, char *text, size_t capacity,
                         enum error_id *error, const char **what)
 {
@@ -193,6 +202,8 @@ static bool read_target(struct request *r, const struct request_origin *o, char 
 
         if (!connect_target(r, &u, text, capacity))
             return false;
+        if (!host_admitted(r, o->settings, what))
+            return false;
         *error = ERR_INVALID_REQ;
         if (o->port->accel) {
             *what = "CONNECT to an accelerator port";
@@ -205,7 +216,8 @@ static bool read_target(struct request *r, const struct request_origin *o, char 
     r->asterisk = u.form == URI_ASTERISK || (r->method == METHOD_OPTIONS && u.form == URI_ABSOLUTE && u.path.len == 0);
     *what = "URL too long";
     *error = ERR_INVALID_URL;
-    if (!uri_canonical(e.scheme, e.host, e.ipv6, e.port, e.path, text, capacity, &r->uri))
+    if (!uri_canonical(e.scheme, e.host, e.ipv6, e.port, e.path, text, capacity, &r->uri) ||
+        !host_admitted(r, o->settings, what))
         return false;
     r->key = hash128(r->uri.text.p, r->uri.text.len);
     find_manager(r, &u, o);
@@ -306,7 +318,7 @@ bool request_from_head(struct request *r, const struct head *h, const struct req
         *error = ERR_INVALID_REQ;
         return false;
     }
-    if (request_loops(h, span_str(o->settings->visible_hostname))) {
+    if (request_loops(h, span_str(settings_unique_name(o->settings)))) {
         *error = ERR_ACCESS_DENIED;
         *status = 403;
         *what = "forwarding loop: this proxy's own name stands in Via already";

@@ -3,7 +3,7 @@
 #include "conf/settings.h"
 #include "hdrs/head.h"
 
-/* Has a request passed through a loligo of that visible_hostname before? Reads its Via fields. */
+/* Has a request passed through a loligo of that name (unique_hostname) before? Reads its Via fields. */
 bool request_loops(const struct head *h, struct span hostname);
 
 /* Would a connection there come back to a port of ours? An address is this machine's when a socket can be bound to it: asked
