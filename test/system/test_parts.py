@@ -1,10 +1,11 @@
 """Parts of responses: kept, served, and completed with what they lack (caching-rules R7 and R8)."""
 import re
+import socket
 import threading
 
 import pytest
 
-from client import Cut, Task
+from client import Cut, soon
 from origin import CLOSE, date, head, message, ok
 
 BODY = bytes(i * 7 % 251 for i in range(100))
@@ -296,9 +297,9 @@ def test_others_read_along(proxy, origin):
                                           status='206 Partial Content'), BODY[40:70], go, BODY[70:]])
     with proxy.connect() as c, proxy.connect() as other:
         get(c, page, '0-39')
-        whole = Task(get, c, page)
-        page.wait(2)
+        c.send(f'GET {page.url} HTTP/1.1\r\nHost: x\r\n\r\n'.encode())
+        soon(lambda: len(c.sock.recv(65536, socket.MSG_PEEK).partition(b'\r\n\r\n')[2]) >= 70, 'what the origin has sent is here')
         assert get(other, page, '30-49').body == BODY[30:50]
         go.set()
-        assert whole.result().body == BODY
+        assert c.response().body == BODY
     assert page.count == 2
