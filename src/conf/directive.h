@@ -106,6 +106,8 @@ extern const struct directive_kind kind_port, kind_peer, kind_peer_access, kind_
 
 /* kind_outgoing.c */
 extern const struct directive_kind kind_outgoing;
+/* kind_uri_whitespace.c */
+extern const struct directive_kind kind_uri_whitespace;
 /* kind_mask.c */
 extern const struct directive_kind kind_netmask, kind_umask;
 

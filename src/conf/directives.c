@@ -473,6 +473,12 @@ const struct directive directives_working[] = {
     { "relaxed_header_parser", &kind_relaxed, AT(relaxed_header_parser), "off",
       .meaning = "Admits lines that end in LF alone, and blanks where one was meant. Never laxer about where a message "
                  "ends." },
+    { "uri_whitespace", &kind_uri_whitespace, AT(uri_whitespace), "deny",
+      .meaning =
+          "What becomes of a request whose URL has blanks: deny (400), strip (they are taken out), encode (%20) or\n"
+          "chop (it ends in front of the first). RFC 9112 section 3 advises against all but deny: what is made of\n"
+          "the URL may be a way around filters in front of this proxy; its own rules see what it has become.\n"
+          "Squid's allow isn't there: nothing can be forwarded so." },
     { "check_hostnames", &kind_switch, AT(check_hostnames), "off",
       .meaning =
           "Whether allow_underscore counts. Besides underscores host names are checked in any case: letters, digits,\n"

@@ -178,6 +178,7 @@ enum forwarded_for {
     FORWARDED_FOR_TRUNCATE,
     FORWARDED_FOR_DELETE
 };
+enum uri_whitespace { URI_WHITESPACE_DENY, URI_WHITESPACE_STRIP, URI_WHITESPACE_ENCODE, URI_WHITESPACE_CHOP };
 enum tristate { TRI_UNSET, TRI_OFF, TRI_ON };
 
 /* The most that range_parts_max may be. */
@@ -257,6 +258,7 @@ struct settings {
     /* protocol */
     bool x_cache, cache_status;
     bool check_hostnames, allow_underscore;
+    enum uri_whitespace uri_whitespace;
     bool acl_uses_indirect_client, log_uses_indirect_client;
     bool via, strip_query_terms, httpd_suppress_version_string, log_mime_hdrs, relaxed_header_parser;
     enum forwarded_for forwarded_for;

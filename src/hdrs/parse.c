@@ -213,7 +213,7 @@ static void too_large(struct parser *ps, const struct parse_progress *p)
 
 static bool request_first_line(struct parser *ps, struct line l)
 {
-    return request_line(ps->h, l, ps->limits->relaxed, ps->e);
+    return request_line(ps->h, l, ps->limits, ps->e);
 }
 
 /* "METHOD SP target SP HTTP/1.x CRLF". */

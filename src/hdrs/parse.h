@@ -14,6 +14,7 @@ struct parse_limits {
     uint16_t max_fields; /* header_fields_max, at most HEAD_FIELDS_MAX */
     bool slack;          /* PARSE_SLACK bytes behind the given ones may be read, whatever they hold: vector kernels */
     bool relaxed;        /* relaxed_header_parser: bare LF line ends and extra blanks in the request line */
+    bool target_blanks; /* uri_whitespace: a target may have blanks in it, up to the version; the caller sees to them */
 };
 
 /* How far an incomplete head has been judged, so that a head arriving a byte at a time costs linear work.

@@ -72,8 +72,26 @@ static const char *separator(const char *p, const char *end, bool relaxed)
     return *p == ' ' ? p + 1 : NULL;
 }
 
-bool request_line(struct head *h, struct line l, bool relaxed, struct parse_error *e)
+/* A target with blanks in it: up to those in front of the line's last word, the version, if it is nothing worse. */
+static const char *target_with_blanks(const char *p, const char *end)
 {
+    const char *target_end = end, *at = p;
+
+    while (target_end > p && !scan_is_blank(target_end[-1]))
+        target_end--;
+    while (target_end > p && scan_is_blank(target_end[-1]))
+        target_end--;
+    while (at < target_end) {
+        at = skip_blanks(scan_visible(at, target_end), target_end);
+        if (at < target_end && !scan_is_blank(*at) && scan_visible(at, at + 1) == at)
+            return p; /* a control character */
+    }
+    return target_end;
+}
+
+bool request_line(struct head *h, struct line l, const struct parse_limits *limits, struct parse_error *e)
+{
+    const bool relaxed = limits->relaxed;
     const char *p = h->base + l.at, *end = h->base + l.end, *part = p;
 
     if (relaxed)
@@ -90,6 +108,8 @@ bool request_line(struct head *h, struct line l, bool relaxed, struct parse_erro
         return bad(e, 400, "method not followed by one space", (uint32_t)(p - h->base));
 
     p = scan_visible(part, end);
+    if (limits->target_blanks && p < end && scan_is_blank(*p))
+        p = target_with_blanks(part, end);
     if (p == part)
         return bad(e, 400, "no target in the request line", (uint32_t)(p - h->base));
     h->target = (struct head_piece){ (uint32_t)(part - h->base), (uint32_t)(p - part) };

@@ -20,7 +20,7 @@ enum parse_result line_find(const char *buf, uint32_t len, uint32_t at, uint32_t
                             struct parse_error *e);
 /* Each takes a line found by line_find(), fills its part of *h, or says no with *e filled (the status is the caller's:
  * 505 or 400 comes from request_line() alone). h->base is set. */
-bool request_line(struct head *h, struct line l, bool relaxed, struct parse_error *e);
+bool request_line(struct head *h, struct line l, const struct parse_limits *limits, struct parse_error *e);
 bool status_line(struct head *h, struct line l, struct parse_error *e);
 bool field_line(struct head *h, struct line l, struct parse_error *e);
 

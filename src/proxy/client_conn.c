@@ -146,6 +146,7 @@ static size_t serve_heads(struct client_conn *c, const char *p, size_t n)
         .max_fields = (uint16_t)s->header_fields_max,
         .slack = true,
         .relaxed = s->relaxed_header_parser,
+        .target_blanks = s->uri_whitespace != URI_WHITESPACE_DENY,
     };
     struct head *h = &pw->request_head;
     size_t used = 0;

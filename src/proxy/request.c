@@ -179,10 +179,9 @@ static bool host_admitted(const struct request *r, const struct settings *s, con
     return false;
 }
 
-static bool read_target(struct request *r, const struct request_origin *o, char *text, size_t capacity,
-                        enum error_id *error, const char **what)
+static bool understand_target(struct request *r, struct span target, const struct request_origin *o, char *text,
+                              size_t capacity, enum error_id *error, const char **what)
 {
-    struct span target = head_piece(r->head, r->head->target);
     struct effective e = { .port = 0 };
     struct uri u;
 
@@ -222,6 +221,40 @@ static bool read_target(struct request *r, const struct request_origin *o, char 
     r->key = hash128(r->uri.text.p, r->uri.text.len);
     find_manager(r, &u, o);
     return true;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* uri_whitespace: what is made of a target with blanks. The caller frees it. */
+static struct strbuf without_blanks(struct span target, enum uri_whitespace how)
+{
+    struct strbuf out = { 0 };
+
+    for (size_t i = 0; i < target.len && !(how == URI_WHITESPACE_CHOP && is_blank(target.p[i])); i++)
+        if (!is_blank(target.p[i]))
+            sb_char(&out, target.p[i]);
+        else if (how == URI_WHITESPACE_ENCODE)
+            sb_str(&out, target.p[i] == ' ' ? "%20" : "%09");
+    return out;
+}
+
+static bool read_target(struct request *r, const struct request_origin *o, char *text, size_t capacity,
+                        enum error_id *error, const char **what)
+{
+    struct span target = head_piece(r->head, r->head->target);
+    struct strbuf clean;
+    bool good;
+
+    if (o->settings->uri_whitespace == URI_WHITESPACE_DENY ||
+        (memchr(target.p, ' ', target.len) == NULL && memchr(target.p, '\t', target.len) == NULL))
+        return understand_target(r, target, o, text, capacity, error, what);
+    clean = without_blanks(target, o->settings->uri_whitespace);
+    good = understand_target(r, sb_view(&clean), o, text, capacity, error, what); /* keeps nothing of it */
+    sb_free(&clean);
+    return good;
 }
 
 bool request_has_body(const struct request *r)

@@ -31,7 +31,7 @@ static bool grammar_says(struct head *h, const char *buf, size_t len)
             return true;
         }
         if (l.at != l.end || at > 0) {
-            if (lines++ == 0 ? !request_line(h, l, false, &e)
+            if (lines++ == 0 ? !request_line(h, l, &(struct parse_limits){ .relaxed = false }, &e)
                              : h->n_fields == HEAD_FIELDS_MAX || !field_line(h, l, &e))
                 return false;
         }

@@ -47,8 +47,7 @@ static const struct request_case {
     { "method alone", BYTES("GET\r\n\r\n"), 400, 0, 400 },
     { "no target", BYTES("GET  HTTP/1.1\r\n\r\n"), 400, 0, 400 },
     { "a method nobody has",
-      BYTES("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA / HTTP/1.1\r\n\r\n"), 400,
-      0, 400 },
+      BYTES("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA / HTTP/1.1\r\n\r\n"), 400, 0, 400 },
     { "A28 bare LF everywhere", BYTES("POST /x HTTP/1.1\nHost: h\nContent-Length: 5\n\n"), 400, 2, 0 },
     { "A29 a bare LF inside", BYTES(GET "X-A: 1\nContent-Length: 5\r\n\r\n"), 400, 3, 0 },
     { "A30 bare CR at the end", BYTES(GET "Content-Length: 5\r\n\rhello"), 400, 0, 400 },
@@ -68,15 +67,24 @@ static const struct request_case {
     { "E05 NUL in a name", BYTES(GET "X\0A: 1\r\n\r\n"), 400, 0, 400 },
     { "E06 NUL in a value", BYTES(GET "X-A: a\0b\r\n\r\n"), 400, 0, 400 },
     { "E07 bare CR in a value", BYTES(GET "X-A: a\rb\r\n\r\n"), 400, 0, 400 },
-    { "E08 0xFF in a name", BYTES(GET "X\xff" "A: 1\r\n\r\n"), 400, 0, 400 },
+    { "E08 0xFF in a name",
+      BYTES(GET "X\xff"
+                "A: 1\r\n\r\n"),
+      400, 0, 400 },
     { "E09 quote in a name", BYTES(GET "X\"A: 1\r\n\r\n"), 400, 0, 400 },
     { "E10 controls in a value", BYTES(GET "X-A: \x01\x02\r\n\r\n"), 400, 0, 400 },
     { "E11 obs-text and HTAB in values", BYTES(GET "X-A: \xe4\xf6\xfc\r\nX-B: a\tb\r\n\r\n"), 0, 3, 0 },
     { "E12 a blank line of the wrong kind first", BYTES("GET /x HTTP/1.1\r\n\tX: 1\r\n" H "\r\n"), 400, 0, 400 },
     { "E13 empty members", BYTES(GET "Accept: ,,,text/html,,\r\nCache-Control: ,\r\n\r\n"), 0, 3, 0 },
     { "DEL in a value", BYTES(GET "X: a\x7f\r\n\r\n"), 400, 0, 400 },
-    { "DEL in a long value", BYTES(GET "X: aaaaaaaaaaaaaaaaaaaaaaaa\x7f" "aaaaaaa\r\n\r\n"), 400, 0, 400 },
-    { "0x80 next to DEL-alikes", BYTES(GET "X: aaaaaaaa\xff\x80\x8d\x8a\xa0" "aaaaaaaaaaaaaaa\r\n\r\n"), 0, 2, 0 },
+    { "DEL in a long value",
+      BYTES(GET "X: aaaaaaaaaaaaaaaaaaaaaaaa\x7f"
+                "aaaaaaa\r\n\r\n"),
+      400, 0, 400 },
+    { "0x80 next to DEL-alikes",
+      BYTES(GET "X: aaaaaaaa\xff\x80\x8d\x8a\xa0"
+                "aaaaaaaaaaaaaaa\r\n\r\n"),
+      0, 2, 0 },
     { "a control folds onto a digit: not HTTP2-Settings", BYTES(GET "HTTP\x12-Settings: x\r\n\r\n"), 400, 0, 400 },
     { "empty value", BYTES(GET "X:\r\nAccept:   \r\n\r\n"), 0, 3, 0 },
     { "all token characters", BYTES(GET "!#$%&'*+-.^_`|~09azAZ: 1\r\n\r\n"), 0, 2, 0 },
@@ -178,6 +186,41 @@ static void requests_are_judged_alike_however_cut(void **state)
     }
 }
 
+/* uri_whitespace. */
+static void blanks_may_stand_in_a_target(void **state)
+{
+    static const struct {
+        struct span text;
+        int want;
+        const char *target;
+    } cases[] = {
+        { BYTES("GET /a b HTTP/1.1\r\n" H "\r\n"), 0, "/a b" },
+        { BYTES("GET /a \t b  c HTTP/1.0\r\n\r\n"), 0, "/a \t b  c" },
+        { BYTES("GET /a HTTP/1.1 HTTP/1.1\r\n" H "\r\n"), 0, "/a HTTP/1.1" },
+        { BYTES("GET /a HTTP/1.1\r\n" H "\r\n"), 0, "/a" },
+        { BYTES("GET /a b\r\n" H "\r\n"), 400, NULL },
+        { BYTES("GET  HTTP/1.1\r\n" H "\r\n"), 400, NULL },
+        { BYTES("GET /a b HTTP/2.0\r\n" H "\r\n"), 505, NULL },
+        { BYTES("GET /a \x01 HTTP/1.1\r\n" H "\r\n"), 400, NULL },
+        { BYTES("GET /a b\rc HTTP/1.1\r\n" H "\r\n"), 400, NULL },
+        { BYTES("GET /a b HTTP/1.1\n" H "\r\n"), 400, NULL },
+    };
+    struct parse_limits limits = test_limits;
+
+    (void)state;
+    limits.target_blanks = true;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char *bytes;
+
+        check_every_split("blanks in a target", parse_request, cases[i].text, &limits, cases[i].want, SIZE_MAX);
+        if (cases[i].want != 0)
+            continue;
+        verdict(parse_request, cases[i].text, SIZE_MAX, 1, &limits, &bytes);
+        assert_span(cases[i].target, head_piece(&scratch, scratch.target), span_str(cases[i].target));
+        free(bytes);
+    }
+}
+
 static void responses_are_judged_alike_however_cut(void **state)
 {
     (void)state;
@@ -220,7 +263,10 @@ static void parts_lie_where_they_should(void **state)
 {
     static const char text[] = "\r\nPOST http://a/b?c HTTP/1.0\r\nhost:a\r\nX-Odd:\t two  words\t \r\nACCEPT: 1\r\n"
                                "accept:2\r\nContent-length: 3\r\nAccept: \r\n\r\nabc";
-    static const struct { const char *name, *value; enum token token; } want[] = {
+    static const struct {
+        const char *name, *value;
+        enum token token;
+    } want[] = {
         { "host", "a", TOKEN_HOST },
         { "X-Odd", "two  words", TOKEN_OTHER },
         { "ACCEPT", "1", TOKEN_ACCEPT },
@@ -270,9 +316,16 @@ static struct span many_fields(size_t n, const char *name)
 
 static void fields_are_counted(void **state)
 {
-    static const struct { size_t n; uint16_t max; const char *name; int want; } cases[] = {
-        { 256, 256, "Accept", 0 }, { 257, 256, "Accept", 431 }, { 256, 256, "X-Unknown", 0 },
-        { 257, 256, "X-Unknown", 431 }, { 3, 2, "A", 431 }, { 2, 2, "A", 0 }, { 1, 0, "A", 431 }, { 0, 0, "A", 0 },
+    static const struct {
+        size_t n;
+        uint16_t max;
+        const char *name;
+        int want;
+    } cases[] = {
+        { 256, 256, "Accept", 0 },    { 257, 256, "Accept", 431 },
+        { 256, 256, "X-Unknown", 0 }, { 257, 256, "X-Unknown", 431 },
+        { 3, 2, "A", 431 },           { 2, 2, "A", 0 },
+        { 1, 0, "A", 431 },           { 0, 0, "A", 0 },
     };
 
     (void)state;
@@ -284,7 +337,7 @@ static void fields_are_counted(void **state)
         assert_int_equal(verdict(parse_request, text, SIZE_MAX, 1, &limits, &bytes), cases[i].want);
         free(bytes);
         assert_int_equal(verdict(parse_request, text, 0, 1, &limits, &bytes), cases[i].want);
-        if (cases[i].want == 431) {     /* a sender that never comes to the end is told just the same */
+        if (cases[i].want == 431) { /* a sender that never comes to the end is told just the same */
             free(bytes);
             assert_int_equal(verdict(parse_request, span_of(text.p, text.len - 2), 0, 1, &limits, &bytes), 431);
         }
@@ -293,7 +346,7 @@ static void fields_are_counted(void **state)
 
             for (const struct head_field *f = head_find(&scratch, TOKEN_ACCEPT); f; f = head_next(&scratch, f))
                 linked++;
-            assert_int_equal(linked, 256);  /* the index of the last still fits in its byte */
+            assert_int_equal(linked, 256); /* the index of the last still fits in its byte */
         }
         free(bytes);
         free((void *)(uintptr_t)text.p);
@@ -302,7 +355,13 @@ static void fields_are_counted(void **state)
 
 static void sizes_are_limited(void **state)
 {
-    static const struct { const char *why, *before; char fill; size_t n; const char *after; int want; } cases[] = {
+    static const struct {
+        const char *why, *before;
+        char fill;
+        size_t n;
+        const char *after;
+        int want;
+    } cases[] = {
         { "C13 target beyond the limit", "GET /", 'a', 2000, " HTTP/1.1\r\n\r\n", 414 },
         { "C14 endless method", "", 'A', 2000, " / HTTP/1.1\r\n\r\n", 400 },
         { "U01 one field beyond the limit", "GET / HTTP/1.1\r\nX: ", 'a', 2000, "\r\n\r\n", 431 },
@@ -329,7 +388,7 @@ static void sizes_are_limited(void **state)
 
             if (got != cases[i].want)
                 fail_msg("%s, %zu at a time: got %d, want %d", cases[i].why, step, got, cases[i].want);
-            if (got == 414 || got == 431)   /* for the log */
+            if (got == 414 || got == 431) /* for the log */
                 assert_span(cases[i].why, head_piece(&scratch, scratch.method_name), SPAN("GET"));
             if (got == 414)
                 assert_int_equal(scratch.target.len, 1024 - 4);
@@ -339,7 +398,8 @@ static void sizes_are_limited(void **state)
     }
     assert_int_equal(parse_response(&scratch, "HTTP/1.1 200 OKOKOKOK", 20,
                                     &(struct parse_limits){ .max_bytes = 20, .max_fields = 1 },
-                                    &(struct parse_progress){ 0 }, &(struct parse_error){ 0 }), PARSE_BAD);
+                                    &(struct parse_progress){ 0 }, &(struct parse_error){ 0 }),
+                     PARSE_BAD);
 }
 
 static void a_bad_head_still_names_its_target(void **state)
@@ -365,6 +425,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_are_judged_alike_however_cut),
+        cmocka_unit_test(blanks_may_stand_in_a_target),
         cmocka_unit_test(responses_are_judged_alike_however_cut),
         cmocka_unit_test(no_prefix_of_a_head_is_a_head),
         cmocka_unit_test(parts_lie_where_they_should),
