@@ -337,6 +337,13 @@ const struct directive directives_working[] = {
           "What is stored is served whatever its age and whatever the client says: for the time without a network. "
           "Not what its\n"
           "origin wants validated." },
+    { "refresh_all_ims", &kind_switch, AT(refresh_all_ims), "off",
+      .meaning =
+          "A request with If-Modified-Since or If-None-Match has what is stored validated, however fresh it is." },
+    { "cache_miss_revalidate", &kind_switch, AT(cache_miss_revalidate), "on",
+      .meaning = "A miss goes on with the client's If-Modified-Since and If-None-Match. off: without them, so that the "
+                 "whole comes\n"
+                 "and can be stored." },
     { "store_set_cookie", &kind_switch, AT(store_set_cookie), "on",
       .meaning = "Responses with Set-Cookie are stored like others (RFC 9111 section 7.3). off: they aren't stored." },
     { "range_offset_limit", &kind_size_limit, AT(range_offset_limits), NULL,
@@ -497,6 +504,9 @@ const struct directive directives_working[] = {
       .meaning = "How many bytes of chunk extensions a message may have in all.", .high = 16 * MB },
     { "request_body_max_size", &kind_size, AT(request_body_max_size), "0 KB",
       .meaning = "Larger request bodies are refused (413). 0: no limit." },
+    { "request_entities", &kind_switch, AT(request_entities), "on",
+      .meaning = "GET and HEAD may have a body; it goes on, and nothing of the answer is stored. off: they are refused "
+                 "(400)." },
     { "note", &kind_note, AT(notes), NULL,
       .meaning = "note name value [[!]acl...]\n"
                  "An annotation for the log (%{name}note) of requests for which the ACLs all hold when they end.",
@@ -514,6 +524,8 @@ const struct directive directives_working[] = {
       .meaning = "Clients may send several requests over one connection." },
     { "server_persistent_connections", &kind_switch, AT(server_persistent_connections), "on",
       .meaning = "Connections to origins and peers are kept for the next request." },
+    { "persistent_connection_after_error", &kind_switch, AT(persistent_connection_after_error), "on",
+      .meaning = "A client's connection stays open after a response of status 400 or more." },
     { "http_upgrade_request_protocols", &kind_upgrade, AT(upgrades), NULL,
       .meaning = "http_upgrade_request_protocols protocol|OTHER allow|deny [!]acl...\n"
                  "Protocols a client may ask to change to, such as websocket; OTHER: those without lines of their own. "

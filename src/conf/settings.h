@@ -248,7 +248,7 @@ struct settings {
     /* cache */
     uint64_t cache_mem, maximum_object_size, maximum_object_size_in_memory, minimum_object_size;
     enum eviction_policy eviction;
-    bool collapsed_forwarding, store_set_cookie, offline_mode;
+    bool collapsed_forwarding, store_set_cookie, offline_mode, refresh_all_ims, cache_miss_revalidate;
     int64_t negative_ttl, minimum_expiry_time, max_stale;
     int64_t quick_abort_min, quick_abort_max; /* bytes; min -1: always finish */
     int quick_abort_pct;
@@ -266,7 +266,8 @@ struct settings {
     uint64_t request_body_max_size, client_request_buffer_max_size; /* 0: no limit */
     int header_fields_max, vary_variants_max, range_parts_max, interim_responses_max;
     uint64_t chunk_extension_max;
-    bool client_persistent_connections, server_persistent_connections;
+    bool client_persistent_connections, server_persistent_connections, persistent_connection_after_error;
+    bool request_entities;
     enum tristate half_closed_clients;
     int forward_max_tries;
     bool prefer_direct, nonhierarchical_direct;

@@ -72,6 +72,8 @@ void client_conn_error(struct client_conn *c, const struct error_answer *a)
     if (pw->draining)
         c->close_after = true;
     mime = error_page_make(&ctx, &head, &body, &status, &name);
+    if (status >= 400 && !s->persistent_connection_after_error)
+        c->close_after = true;
     sb_span(&head, a->fields);
     {
         struct reply_tail tail = {

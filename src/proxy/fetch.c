@@ -121,6 +121,7 @@ struct fetch *fetch_start(const struct fetch_plan *plan)
     f->upgrade = plan->upgrade;
     f->whole = plan->whole;
     f->background = plan->background;
+    f->unconditional = plan->unconditional || plan->background;
     f->owner = plan->owner;
     f->stream.fd = -1;
     f->began = f->stamp = worker_mono(f->pw->worker);

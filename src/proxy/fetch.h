@@ -19,11 +19,12 @@ struct fetch_plan {
     struct object *stale;      /* to validate; a reference is taken; NULL: none */
     struct object *begins;     /* a part to be continued up to byte last; a reference is taken; NULL: none */
     uint64_t last;
-    bool cacheable;  /* the answer may be stored */
-    bool upgrade;    /* a 101 may come */
-    bool whole;      /* not the part that the request asks for */
-    bool variants;   /* asks with the tags of all that is stored under the key (V13) */
-    bool background; /* nobody waits for it: it ends in its own time, without the request's conditions */
+    bool cacheable;     /* the answer may be stored */
+    bool upgrade;       /* a 101 may come */
+    bool whole;         /* not the part that the request asks for */
+    bool unconditional; /* without the request's conditions */
+    bool variants;      /* asks with the tags of all that is stored under the key (V13) */
+    bool background;    /* nobody waits for it: it ends in its own time, without the request's conditions */
     struct transaction
         *owner; /* whose client sends the body and whose log entry is filled; cleared by fetch_owner_gone() */
 };

@@ -39,9 +39,9 @@ struct fetch {
     struct resolve_query query;
     struct connector *connector;
     struct stream stream;
-    struct endpoints ends; /* of the connection to the server */
+    struct endpoints ends;       /* of the connection to the server */
     struct server_health *place; /* of the connection, among the peer's; NULL: none */
-    bool reused, retried, validating, upgrade, whole, background, another_variant;
+    bool reused, retried, validating, upgrade, whole, background, unconditional, another_variant;
     bool readable, ended;
     struct strbuf out; /* request head and body pieces not sent yet */
     size_t out_at;

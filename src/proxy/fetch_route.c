@@ -75,7 +75,7 @@ static bool send_request(struct fetch *f, int fd)
         .originserver = peer != NULL && peer->originserver,
         .upgrade = f->upgrade,
         .whole = f->whole,
-        .unconditional = f->background,
+        .unconditional = f->unconditional,
         .variants = f->variants,
         .n_variants = f->n_variants,
         .begins = f->begins,

@@ -335,6 +335,11 @@ bool request_from_head(struct request *r, const struct head *h, const struct req
         return false;
     }
     *status = 400;
+    if (!o->settings->request_entities && (r->method == METHOD_GET || r->method == METHOD_HEAD) &&
+        request_has_body(r)) {
+        *what = "a body in a GET or HEAD request (request_entities off)";
+        return false;
+    }
     if (!read_target(r, o, text, capacity, error, what)) {
         if (*error == ERR_UNSUP_REQ)
             *status = 501;

@@ -119,7 +119,8 @@ void serve_object(struct client_conn *c, const struct request *r, struct transac
     const struct byte_range *part = ranges.result == RANGE_ONE ? &ranges.parts[0] : NULL;
     struct reply_tail tail = {
         .age = object_age(o, worker_mono(pw->worker)),
-        .close = !r->keep_alive || pw->draining,
+        .close =
+            !r->keep_alive || pw->draining || (o->status >= 400 && !pw->settings->persistent_connection_after_error),
         .minor_version = r->minor_version,
         .outcome = { .hit = true,
                      .lookup = LOOKUP_HIT,
@@ -355,6 +356,19 @@ static bool serve_part(struct client_conn *c, const struct request *r, struct tr
     return false;
 }
 
+/* With the conditions of a client that has a copy. */
+static bool asks_if_changed(const struct request *r)
+{
+    return head_find(r->head, TOKEN_IF_NONE_MATCH) != NULL || head_find(r->head, TOKEN_IF_MODIFIED_SINCE) != NULL;
+}
+
+/* The miss is to bring the whole, whatever the client has: for a GET whose only conditions are those. */
+static bool fetches_unasked(const struct settings *s, const struct request *r)
+{
+    return !s->cache_miss_revalidate && r->method == METHOD_GET && asks_if_changed(r) &&
+           !request_asks_origin(r->head) && head_find(r->head, TOKEN_RANGE) == NULL;
+}
+
 /* GET and HEAD from what is stored. */
 static void serve_cached(struct client_conn *c, const struct request *r, struct transaction *tx, const char *line)
 {
@@ -377,6 +391,10 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
     } else if (o != NULL) {
         enum reuse reuse = reuse_of(o, &r->cc, r->ignore_cc, worker_mono(pw->worker), &m.reason);
 
+        if (pw->settings->refresh_all_ims && asks_if_changed(r) && !(r->cc.flags & CC_ONLY_IF_CACHED)) {
+            reuse = REUSE_ASKED;
+            m.reason = "refresh_all_ims: every condition is asked about";
+        }
         switch (reuse) {
         case REUSE_STALE_MEANWHILE:
         case REUSE_FRESH:
@@ -407,6 +425,8 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
     m.variants = any && o == NULL && m.shared && m.begins == NULL && !request_is_conditional(r->head);
     if (fetch_whole(pw->settings, r))
         m.whole = true;
+    else if (m.stale == NULL && m.begins == NULL && fetches_unasked(pw->settings, r))
+        m.unconditional = true;
     else if (request_is_conditional(r->head))
         m.shared = false;
     collapses = pw->settings->collapsed_forwarding && request_allowed(pw->settings->collapsed_forwarding_access, r);

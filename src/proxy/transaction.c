@@ -340,6 +340,7 @@ static void open_fill(struct transaction *t, bool shared)
             .cacheable = t->miss.cacheable,
             .upgrade = t->miss.upgrade,
             .whole = t->miss.whole,
+            .unconditional = t->miss.unconditional,
             .variants = t->miss.variants,
             .owner = t,
         };

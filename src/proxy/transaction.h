@@ -32,9 +32,10 @@ struct miss {
     struct object *begins;    /* a stored part that begins what is wanted, to be continued; likewise */
     struct byte_range wanted; /* then: all that is wanted */
     bool cacheable, shared, upgrade;
-    bool variants; /* none that is stored was selected: the origin may know one that will do */
-    bool whole;    /* a part is asked for; fetch the whole */
-    bool join;     /* a part is asked for; a fetch that has its first byte already will do */
+    bool variants;      /* none that is stored was selected: the origin may know one that will do */
+    bool unconditional; /* without the client's conditions */
+    bool whole;         /* a part is asked for; fetch the whole */
+    bool join;          /* a part is asked for; a fetch that has its first byte already will do */
     enum log_tag tag;
     const char *reason; /* static text: why it is a miss */
     const char *fwd;    /* the same as RFC 9211 section 2.2 has it */

@@ -150,7 +150,8 @@ static void make_head(struct transaction *t, struct object *o, uint64_t length, 
     if (show_age || o->times.age_value > 0)
         tail.age = object_age(o, worker_mono(t->pw->worker));
     tail.close = !t->request->keep_alive || t->close_delimited || t->pw->draining || t->client->close_after ||
-                 (t->fetch != NULL && fetch_wants_body(t->fetch));
+                 (t->fetch != NULL && fetch_wants_body(t->fetch)) ||
+                 (o->status >= 400 && !t->settings->persistent_connection_after_error);
     if (tail.close)
         t->request->keep_alive = false;
     if (!t->no_body)

@@ -53,6 +53,23 @@ def test_rules_after_rewriting(make_proxy, origin):
 REWRITER = 'def answer(url, rest): return "OK rewrite-url={other.url}" if url == "{page.url}" else "ERR"'
 
 
+def test_another_place_is_no_matter_of_http_access(make_proxy, origin):
+    """http_access is about what the client asks for, addresses included; adapted_http_access about where it goes then."""
+    page = origin.page(ok(b'x', FRESH))
+    rules = 'acl here dst 127.0.0.1\nhttp_access deny here\nhttp_access allow all\n'
+    p = make_proxy(rules, start=False)
+    p.write('hosts', p.read('hosts') + '127.0.0.9 asked.test\n')
+    body = f'def answer(url, rest): return "OK rewrite-url={page.url}" if "asked" in url else "ERR"'
+    p.configure(f'url_rewrite_program {program(p, body)}\n{rules}')
+    p.start()
+    assert [p.get(url).status for url in (page.url, f'http://asked.test:{origin.port}/')] == [403, 200]
+    p.stop()
+    p.configure(p.given + 'adapted_http_access deny here\n')
+    p.start()
+    assert p.get(f'http://asked.test:{origin.port}/').status == 403
+    assert page.count == 1
+
+
 def test_it_is_asked_where_nothing_rewrites(make_proxy, origin):
     page = origin.page(ok(b'x', FRESH))
     p = make_proxy('acl heads method HEAD\nadapted_http_access deny heads\n')
