@@ -61,7 +61,7 @@ const struct directive directives_ignored[] = {
     ACCEPT("netdb_filename", "no peer measurements"),
     ACCEPT("shared_transient_entries_limit", "workers share one store"),
     IGNORE("vary_ignore_expire", "off", "ignoring an Expires that equals Date"),
-    REFUSE("pconn_lifetime", "0",
+    REFUSE("pconn_lifetime", "0|0 *",
            "connections would be used at any age; client_idle_pconn_timeout and server_idle_pconn_timeout work",
            "how old a connection may be and still be used"),
     ACCEPT("minimum_direct_hops", "no peer measurements"),
