@@ -18,6 +18,7 @@ void log_entry_from_request(struct log_entry *e, const struct request *r)
     e->request = r->head;
     e->bytes_in = r->bytes_in;
     e->user = r->user;
+    e->access_line = r->access_line;
 }
 
 static enum service_time time_kind(enum log_tag tag)

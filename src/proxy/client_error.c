@@ -14,7 +14,8 @@ static void reset_instead(struct client_conn *c, const struct error_answer *a)
     log_entry_from_request(&e, a->r);
     e.tag = a->tag;
     e.reason = a->detail;
-    e.access_line = a->access_line;
+    if (a->access_line != NULL)
+        e.access_line = a->access_line;
     e.error_name = "TCP_RESET";
     account(c->pw, &e, a->r);
 }
@@ -105,7 +106,8 @@ void client_conn_error(struct client_conn *c, const struct error_answer *a)
     e.error_name = name;
     e.error_detail = a->sys_errno;
     e.reason = a->detail;
-    e.access_line = a->access_line;
+    if (a->access_line != NULL)
+        e.access_line = a->access_line;
     n = head.len;
     bytes = header_mangle_reply(s, a->r, &e, head.p, &n, &head_len);
     account(pw, &e, a->r);

@@ -318,6 +318,7 @@ bool request_from_head(struct request *r, const struct head *h, const struct req
     r->notes = o->notes;
     r->client_notes = o->client_notes;
     r->externals.n = 0;
+    r->access_line = NULL;
     r->user_state = USER_UNKNOWN;
     r->user = SPAN_NONE;
     r->user_addresses = 0;

@@ -542,10 +542,12 @@ static void serve_annotated(struct client_conn *c, const struct head *h, struct 
         transaction_admit(transaction_new(c, &r), GATE_HTTP, NULL);
         return;
     }
-    if (v.answer != ACCESS_ALLOWED)
+    if (v.answer != ACCESS_ALLOWED) {
         serve_denied(c, &r, pw->settings, GATE_HTTP, &v);
-    else
-        serve_admitted(c, &r, NULL, v.where);
+        return;
+    }
+    r.access_line = v.where;
+    serve_admitted(c, &r, NULL, v.where);
 }
 
 void serve_request(struct client_conn *c, const struct head *h)

@@ -207,7 +207,10 @@ static void admitted(struct admission *a, const struct access_verdict *v)
         return;
     }
     switch (a->gate) {
-    case GATE_HTTP: serve_admitted(c, t->request, t, v->where); break;
+    case GATE_HTTP:
+        t->request->access_line = v->where;
+        serve_admitted(c, t->request, t, v->where);
+        break;
     case GATE_ADAPTED: serve_adapted(c, t->request, t, t->log.access_line); break;
     case GATE_MISS:
         t->may_miss = true;

@@ -212,6 +212,19 @@ def test_logformat(make_proxy, origin, spec, expected):
     assert re.fullmatch(expected.replace('{url}', re.escape(page.url)) + '\n', line), line
 
 
+def test_the_line_that_decided_is_logged_for_hits_and_misses_alike(make_proxy, origin):
+    page = origin.page(ok(b'x', 'Cache-Control: max-age=600', 'ETag: "a"'))
+    p = make_proxy('http_access deny to_localhost !all\nacl here src 127.0.0.1\nhttp_access allow here\n'
+                   'logformat mine %Ss %Sl\naccess_log stdio:{dir}/mine.log logformat=mine')
+    for fields in ([], [], ['If-None-Match: "a"'], ['Range: bytes=9-'], ['Cache-Control: only-if-cached']):
+        p.get(page.url, *fields)
+    p.get(page.url + '?new', 'Cache-Control: only-if-cached')
+    lines = soon(lambda: (t := p.read('mine.log').splitlines())[5:] and t, '6 lines')
+    assert sorted(x.replace(p.dir, '') for x in lines) == [
+        f'{code} /squid.conf:3' for code in
+        ('TCP_INM_HIT', 'TCP_MEM_HIT', 'TCP_MEM_HIT', 'TCP_MEM_HIT', 'TCP_MISS', 'TCP_MISS')], 'workers write on their own'
+
+
 def test_several_logs_and_their_acls(make_proxy, origin):
     page, other = origin.page(ok(b'x'), name='one'), origin.page(ok(b'x'), name='two')
     p = make_proxy('acl one urlpath_regex ^/one\naccess_log stdio:{dir}/one.log squid one\n'
