@@ -15,6 +15,7 @@
 
 /* A log line of the settings as one worker uses it. */
 struct route {
+    bool none;             /* what matches goes into no log that comes after it */
     struct log_ring *ring; /* NULL: a place that access_log_reconfigure() never heard of */
     const struct logformat *format;
     const struct access_list *acl;
@@ -260,12 +261,12 @@ static void work_out_routes(struct access_log *l, struct worker_logs *mine, cons
     for (size_t i = 0; i < s->n_logs; i++) {
         const struct log_setting *log = &s->logs[i];
         struct log_place *p;
-        struct route r = { .format = log->format, .acl = log->acl };
+        struct route r = { .none = is_none(log), .format = log->format, .acl = log->acl };
 
-        if (is_none(log))
-            continue;
-        p = find_place(l, log->place);
-        r.ring = p ? &p->rings[id] : NULL;
+        if (!r.none) {
+            p = find_place(l, log->place);
+            r.ring = p ? &p->rings[id] : NULL;
+        }
         mine->routes[mine->n++] = r;
     }
     mine->settings = s;
@@ -300,8 +301,10 @@ void access_log_write(struct access_log *l, struct worker *w, const struct setti
         const struct route *r = &mine->routes[i];
 
         /* Without facts no rule can be asked; a line too many is better than one that is missing. */
-        if (r->acl != NULL && facts != NULL && access_check(r->acl, facts).answer != ACCESS_ALLOWED)
+        if (r->acl != NULL && (facts != NULL ? access_check(r->acl, facts).answer != ACCESS_ALLOWED : r->none))
             continue;
+        if (r->none)
+            return;
         count(w->counters, queue(l, mine, r, &o, e) ? ACCESS_LOG_LINES : ACCESS_LOG_DROPPED, 1);
     }
 }

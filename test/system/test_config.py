@@ -108,7 +108,7 @@ def test_a_bad_file_does_not_start(parse):
 
 @pytest.mark.parametrize('text', [
     'cache_dir ufs {dir} 100 16 256', 'unlinkd_program /bin/true', 'memory_pools off', 'pinger_enable off',
-    'dns_v4_first on', 'hierarchy_stoplist cgi-bin ?', 'refresh_all_ims on',
+    'dns_v4_first on', 'hierarchy_stoplist cgi-bin ?',
 ])
 def test_what_means_nothing_here_is_accepted(parse, text):
     status, said = parse(PORT + text + '\n')
@@ -233,6 +233,20 @@ def test_several_logs_and_their_acls(make_proxy, origin):
     soon(lambda: p.read('all.log').count('\n') == 2, 'both in all.log')
     assert [x.url for x in p.lines('one.log')] == [page.url]
     assert re.match(r'127\.0\.0\.1 - - \[.*\] "GET ', p.read('all.log'))
+
+
+def test_none_with_acls_keeps_requests_out_of_the_logs_below_it(make_proxy, origin):
+    one, quiet = origin.page(ok(b'x')), origin.page(ok(b'x'), name='health')
+    p = make_proxy('acl quiet urlpath_regex ^/health\naccess_log stdio:{dir}/all.log squid\naccess_log none quiet\n'
+                   'access_log stdio:{dir}/rest.log squid\nworkers 1')
+    p.get(quiet.url), p.get(one.url)
+    soon(lambda: one.url in p.read('rest.log') and one.url in p.read('all.log'), 'the second one is logged')
+    assert [x.url for x in p.lines('rest.log')] == [one.url]
+    assert [x.url for x in p.lines('all.log')] == [quiet.url, one.url]
+    q = make_proxy('access_log none\naccess_log stdio:{dir}/rest.log squid')
+    q.get(one.url)
+    q.stop()
+    assert q.read('rest.log') == ''
 
 
 def test_nothing_injected_into_the_log(proxy, origin):
