@@ -312,7 +312,9 @@ const struct directive directives_working[] = {
                  "override-lastmod\n"
                  "reload-into-ims ignore-reload ignore-no-store ignore-private refresh-ims store-stale "
                  "max-stale=minutes; most\n"
-                 "break RFC 9111.",
+                 "break RFC 9111. ignore-reload: a client's no-cache and max-age=0 don't count; refresh-ims: "
+                 "If-Modified-Since has the\n"
+                 "origin asked; reload-into-ims is what happens anyway: no-cache validates what has a validator.",
       .flags = REPEATS },
     { "quick_abort_min", &kind_signed_size, AT(quick_abort_min), "16 KB",
       .meaning = "When a client leaves while its response is being fetched: finish it if less than this is missing. "
@@ -339,7 +341,8 @@ const struct directive directives_working[] = {
           "origin wants validated." },
     { "refresh_all_ims", &kind_switch, AT(refresh_all_ims), "off",
       .meaning =
-          "A request with If-Modified-Since or If-None-Match has what is stored validated, however fresh it is." },
+          "A request with If-Modified-Since or If-None-Match has what is stored validated, however fresh it is.\n"
+          "refresh-ims of refresh_pattern does that for some URLs." },
     { "cache_miss_revalidate", &kind_switch, AT(cache_miss_revalidate), "on",
       .meaning = "A miss goes on with the client's If-Modified-Since and If-None-Match. off: without them, so that the "
                  "whole comes\n"
@@ -369,10 +372,13 @@ const struct directive directives_working[] = {
                  "Names a format for access_log. squid, common, combined, referrer and useragent exist from the start.",
       .flags = REPEATS | RAW },
     { "access_log", &kind_access_log, AT(logs), "stdio:${logdir}/access.log squid",
-      .meaning = "access_log none   or   access_log stdio:/path [logformat=name] [on-error=die|drop] [[!]acl...]\n"
-                 "Where a line for each request goes; several lines make several logs. The old form, /path name, works "
-                 "too, and\n"
-                 "daemon: means stdio:. A log that can't be written never stops traffic, but with on-error=die.",
+      .meaning =
+          "access_log none [[!]acl...]   or   access_log stdio:/path [logformat=name] [on-error=die|drop] [[!]acl...]\n"
+          "Where a line for each request goes; several lines make several logs. What matches the acls of a "
+          "`none` is in no log\n"
+          "named below it. The old form, /path name, works "
+          "too, and\n"
+          "daemon: means stdio:. A log that can't be written never stops traffic, but with on-error=die.",
       .flags = REPEATS, .aliases = "cache_access_log" },
     { "logfile_rotate", &kind_count, AT(logfile_rotate), "10",
       .meaning =

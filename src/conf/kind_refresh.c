@@ -101,6 +101,8 @@ static void parse_refresh(struct reading *r, const struct directive *d, const st
     read_minutes(r, &l->words[first + 3], l->words[first + 3].text, &p->rule.max);
     for (size_t i = first + 4; i < l->n; i++)
         read_option(r, &p->rule, &l->words[i]);
+    s->refresh_ignores_reload |= p->rule.ignore_reload;
+    s->refresh_ims |= p->rule.refresh_ims;
 }
 
 static void print_refresh(const struct settings *s, const struct directive *d, struct strbuf *out)

@@ -20,6 +20,7 @@
 #include "proxy/rewrite.h"
 #include "proxy/transaction.h"
 #include "proxy/upgrade.h"
+#include "proxy/wishes.h"
 
 /* Bodies up to this go out with the batch; larger ones get a transaction, so that their log line says how they ended.
  * */
@@ -330,6 +331,7 @@ static bool serve_part(struct client_conn *c, const struct request *r, struct tr
 {
     struct object *p = store_lookup_part(c->pw->store, r->key, r->head);
     enum part_use use = p != NULL ? part_use_of(r->head, p, &m->wanted) : PART_USELESS;
+    struct cache_control changed;
     enum reuse reuse;
     const char *why;
 
@@ -339,7 +341,7 @@ static bool serve_part(struct client_conn *c, const struct request *r, struct tr
     m->fwd = "partial";
     if (use == PART_USELESS)
         return false;
-    reuse = reuse_of(p, &r->cc, r->ignore_cc, worker_mono(c->pw->worker), &why);
+    reuse = reuse_of(p, wishes_of(c->pw->settings, r, &changed), r->ignore_cc, worker_mono(c->pw->worker), &why);
     if (use == PART_SERVES) {
         m->reason = why;
         m->fwd = "stale";
@@ -356,19 +358,6 @@ static bool serve_part(struct client_conn *c, const struct request *r, struct tr
     return false;
 }
 
-/* With the conditions of a client that has a copy. */
-static bool asks_if_changed(const struct request *r)
-{
-    return head_find(r->head, TOKEN_IF_NONE_MATCH) != NULL || head_find(r->head, TOKEN_IF_MODIFIED_SINCE) != NULL;
-}
-
-/* The miss is to bring the whole, whatever the client has: for a GET whose only conditions are those. */
-static bool fetches_unasked(const struct settings *s, const struct request *r)
-{
-    return !s->cache_miss_revalidate && r->method == METHOD_GET && asks_if_changed(r) &&
-           !request_asks_origin(r->head) && head_find(r->head, TOKEN_RANGE) == NULL;
-}
-
 /* GET and HEAD from what is stored. */
 static void serve_cached(struct client_conn *c, const struct request *r, struct transaction *tx, const char *line)
 {
@@ -376,6 +365,7 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
     struct miss m = { .cacheable = true, .shared = r->method == METHOD_GET, .tag = TAG_TCP_MISS, .access_line = line };
     bool any, collapses;
     struct object *o = store_lookup(pw->store, r->key, r->head, &any);
+    struct cache_control changed;
 
     m.reason = any ? "no stored variant matches" : "not stored";
     m.fwd = any ? "vary-miss" : "uri-miss";
@@ -389,11 +379,12 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
         m.reason = "a condition that the origin judges";
         m.fwd = "request";
     } else if (o != NULL) {
-        enum reuse reuse = reuse_of(o, &r->cc, r->ignore_cc, worker_mono(pw->worker), &m.reason);
+        enum reuse reuse =
+            reuse_of(o, wishes_of(pw->settings, r, &changed), r->ignore_cc, worker_mono(pw->worker), &m.reason);
 
-        if (pw->settings->refresh_all_ims && asks_if_changed(r) && !(r->cc.flags & CC_ONLY_IF_CACHED)) {
+        if (reuse == REUSE_FRESH && wishes_ims_refreshed(pw->settings, r)) {
             reuse = REUSE_ASKED;
-            m.reason = "refresh_all_ims: every condition is asked about";
+            m.reason = "every condition is asked about: refresh_all_ims, refresh-ims";
         }
         switch (reuse) {
         case REUSE_STALE_MEANWHILE:
@@ -425,7 +416,7 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
     m.variants = any && o == NULL && m.shared && m.begins == NULL && !request_is_conditional(r->head);
     if (fetch_whole(pw->settings, r))
         m.whole = true;
-    else if (m.stale == NULL && m.begins == NULL && fetches_unasked(pw->settings, r))
+    else if (m.stale == NULL && m.begins == NULL && wishes_dropped_on_miss(pw->settings, r))
         m.unconditional = true;
     else if (request_is_conditional(r->head))
         m.shared = false;

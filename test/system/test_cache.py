@@ -480,6 +480,29 @@ def test_minimum_object_size(make_proxy, origin):
     assert (small.count, large.count) == (2, 1)
 
 
+@pytest.mark.parametrize('conf, wish, asked', [
+    ('', 'Cache-Control: no-cache', True),
+    ('refresh_pattern . 0 20% 4320 reload-into-ims', 'Cache-Control: no-cache', True),
+    ('refresh_pattern . 0 20% 4320 ignore-reload', 'Cache-Control: no-cache', False),
+    ('refresh_pattern . 0 20% 4320 ignore-reload', 'Pragma: no-cache', False),
+    ('refresh_pattern . 0 20% 4320 ignore-reload', 'Cache-Control: max-age=0', False),
+    ('refresh_pattern . 0 20% 4320 ignore-reload', 'Cache-Control: min-fresh=9999', True),
+    ('refresh_pattern -i \\.jpg$ 0 20% 4320 ignore-reload\nrefresh_pattern . 0 20% 4320', 'Cache-Control: no-cache', True),
+    ('', OLD.replace('Last-Modified', 'If-Modified-Since'), False),
+    ('refresh_pattern . 0 20% 4320 refresh-ims', OLD.replace('Last-Modified', 'If-Modified-Since'), True),
+    ('refresh_pattern . 0 20% 4320 refresh-ims', 'If-None-Match: "a"', False),
+    ('refresh_all_ims on', OLD.replace('Last-Modified', 'If-Modified-Since'), True),
+])
+def test_what_counts_of_a_client_s_wishes(make_proxy, origin, conf, wish, asked):
+    page = origin.page(ok(b'x', FRESH, OLD, 'ETag: "a"'), not_modified('ETag: "a"', FRESH))
+    p = make_proxy(conf)
+    p.get(page.url)
+    p.get(page.url, wish)
+    assert page.count == 1 + asked
+    if asked:
+        assert page.requests[1].all('If-None-Match') + page.requests[1].all('If-Modified-Since')
+
+
 def test_proxy_only_peers_are_not_stored(make_proxy, origin):
     page = origin.page(ok(b'x', FRESH))
     parent = make_proxy('visible_hostname parent.test')
