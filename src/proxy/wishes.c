@@ -29,9 +29,10 @@ bool wishes_dropped_on_miss(const struct settings *s, const struct request *r)
 
 bool wishes_ims_refreshed(const struct settings *s, const struct request *r)
 {
-    if (!s->refresh_all_ims && !s->refresh_ims)
+    if ((!s->refresh_all_ims && !s->refresh_ims) || (r->cc.flags & CC_ONLY_IF_CACHED))
         return false;
-    if ((r->cc.flags & CC_ONLY_IF_CACHED) || !asks_if_changed(r))
-        return false;
-    return s->refresh_all_ims || settings_refresh_rule(s, r->uri.text)->refresh_ims;
+    if (s->refresh_all_ims && asks_if_changed(r))
+        return true;
+    return s->refresh_ims && head_find(r->head, TOKEN_IF_MODIFIED_SINCE) != NULL &&
+           settings_refresh_rule(s, r->uri.text)->refresh_ims;
 }

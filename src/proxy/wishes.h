@@ -10,7 +10,8 @@
  * refresh_pattern says ignore-reload. Either the request's own or *changed. */
 const struct cache_control *wishes_of(const struct settings *s, const struct request *r, struct cache_control *changed);
 
-/* If-Modified-Since or If-None-Match has the origin asked though what is stored is fresh: refresh_all_ims, or refresh-ims of refresh_pattern. */
+/* The origin is to be asked though what is stored is fresh: by refresh_all_ims for If-Modified-Since and If-None-Match, by
+ * refresh-ims of refresh_pattern for If-Modified-Since. */
 bool wishes_ims_refreshed(const struct settings *s, const struct request *r);
 
 /* cache_miss_revalidate off: a miss is to bring the whole, though the client has a copy; a GET whose only conditions are

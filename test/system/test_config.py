@@ -108,12 +108,12 @@ def test_a_bad_file_does_not_start(parse):
 
 @pytest.mark.parametrize('text', [
     'cache_dir ufs {dir} 100 16 256', 'unlinkd_program /bin/true', 'memory_pools off', 'pinger_enable off',
-    'dns_v4_first on', 'hierarchy_stoplist cgi-bin ?',
+    'dns_v4_first on', 'hierarchy_stoplist cgi-bin ?', 'mail_program sendmail',
 ])
 def test_what_means_nothing_here_is_accepted(parse, text):
     status, said = parse(PORT + text + '\n')
     assert status == 0, said
-    if text.split()[0] in ('cache_dir', 'refresh_all_ims'):
+    if text.split()[0] in ('cache_dir', 'mail_program'):
         assert re.search(r'squid\.conf:2:1: warning: .*' + text.split()[0], said), 'with a clear notice'
 
 
@@ -212,19 +212,6 @@ def test_logformat(make_proxy, origin, spec, expected):
     assert re.fullmatch(expected.replace('{url}', re.escape(page.url)) + '\n', line), line
 
 
-def test_the_line_that_decided_is_logged_for_hits_and_misses_alike(make_proxy, origin):
-    page = origin.page(ok(b'x', 'Cache-Control: max-age=600', 'ETag: "a"'))
-    p = make_proxy('http_access deny to_localhost !all\nacl here src 127.0.0.1\nhttp_access allow here\n'
-                   'logformat mine %Ss %Sl\naccess_log stdio:{dir}/mine.log logformat=mine')
-    for fields in ([], [], ['If-None-Match: "a"'], ['Range: bytes=9-'], ['Cache-Control: only-if-cached']):
-        p.get(page.url, *fields)
-    p.get(page.url + '?new', 'Cache-Control: only-if-cached')
-    lines = soon(lambda: (t := p.read('mine.log').splitlines())[5:] and t, '6 lines')
-    assert sorted(x.replace(p.dir, '') for x in lines) == [
-        f'{code} /squid.conf:3' for code in
-        ('TCP_INM_HIT', 'TCP_MEM_HIT', 'TCP_MEM_HIT', 'TCP_MEM_HIT', 'TCP_MISS', 'TCP_MISS')], 'workers write on their own'
-
-
 def test_several_logs_and_their_acls(make_proxy, origin):
     page, other = origin.page(ok(b'x'), name='one'), origin.page(ok(b'x'), name='two')
     p = make_proxy('acl one urlpath_regex ^/one\naccess_log stdio:{dir}/one.log squid one\n'
@@ -233,20 +220,6 @@ def test_several_logs_and_their_acls(make_proxy, origin):
     soon(lambda: p.read('all.log').count('\n') == 2, 'both in all.log')
     assert [x.url for x in p.lines('one.log')] == [page.url]
     assert re.match(r'127\.0\.0\.1 - - \[.*\] "GET ', p.read('all.log'))
-
-
-def test_none_with_acls_keeps_requests_out_of_the_logs_below_it(make_proxy, origin):
-    one, quiet = origin.page(ok(b'x')), origin.page(ok(b'x'), name='health')
-    p = make_proxy('acl quiet urlpath_regex ^/health\naccess_log stdio:{dir}/all.log squid\naccess_log none quiet\n'
-                   'access_log stdio:{dir}/rest.log squid\nworkers 1')
-    p.get(quiet.url), p.get(one.url)
-    soon(lambda: one.url in p.read('rest.log') and one.url in p.read('all.log'), 'the second one is logged')
-    assert [x.url for x in p.lines('rest.log')] == [one.url]
-    assert [x.url for x in p.lines('all.log')] == [quiet.url, one.url]
-    q = make_proxy('access_log none\naccess_log stdio:{dir}/rest.log squid')
-    q.get(one.url)
-    q.stop()
-    assert q.read('rest.log') == ''
 
 
 def test_nothing_injected_into_the_log(proxy, origin):
