@@ -105,9 +105,25 @@ static enum acl_answer match_path_pattern(const void *values, const struct acces
     return acl_patterns_match_unescaped(values, f->path);
 }
 
+/* An IPv6 literal is tried in brackets as well, as URLs and other people's lists have it (`^\[`), and one that is an IPv4
+ * address in disguise as that (J06): no spelling is a way around a deny. */
 static enum acl_answer match_host_pattern(const void *values, const struct access_facts *f)
 {
-    return acl_patterns_match(values, f->host);
+    enum acl_answer answer = acl_patterns_match(values, f->host), other;
+    char text[ADDR_TEXT_MAX + 2];
+    size_t n;
+
+    if (answer == ACL_YES || !f->host_is_address || memchr(f->host.p, ':', f->host.len) == NULL)
+        return answer;
+    n = addr_print(&f->host_addr, text + 1);
+    if (f->host_addr.family == AF_INET) {
+        other = acl_patterns_match(values, span_of(text + 1, n));
+    } else {
+        text[0] = '[';
+        text[n + 1] = ']';
+        other = acl_patterns_match(values, span_of(text, n + 2));
+    }
+    return other == ACL_NO ? answer : other;
 }
 
 static enum acl_answer match_request_field(const void *values, const struct access_facts *f)
