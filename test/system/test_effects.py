@@ -1,0 +1,118 @@
+"""Directives whose effect no other file's subject is (test_every_directive.py says which test sees which)."""
+import re
+import threading
+
+import pytest
+
+from client import request, soon
+from origin import HANG, Origin, head, ok
+
+FRESH = 'Cache-Control: max-age=600'
+BIG = 'X-Big: ' + 'x' * 3000
+
+
+def test_request_header_max_size(make_proxy, origin):
+    page = origin.page(ok(b'x'))
+    p = make_proxy('request_header_max_size 2 KB')
+    assert p.get(page.url).status == 200
+    assert p.get(page.url, BIG).status == 431
+    assert make_proxy('').get(page.url, BIG).status == 200
+    assert page.count == 2
+
+
+def test_reply_header_max_size(make_proxy, origin):
+    page = origin.page(ok(b'x', BIG))
+    assert make_proxy('reply_header_max_size 2 KB').get(page.url).status == 502
+    assert make_proxy('').get(page.url).status == 200
+
+
+def test_header_fields_max(make_proxy, origin):
+    page = origin.page(ok(b'x'))
+    p = make_proxy('header_fields_max 16')
+    assert p.get(page.url, *[f'X-{i}: y' for i in range(5)]).status == 200
+    assert p.get(page.url, *[f'X-{i}: y' for i in range(30)]).status == 431
+    assert page.count == 1
+
+
+def test_client_persistent_connections_off(make_proxy, origin):
+    page = origin.page(ok(b'x', FRESH))
+    p = make_proxy('client_persistent_connections off')
+    for _ in range(2):  # a miss, a hit
+        with p.connect() as c:
+            r = c.get(page.url)
+            assert r.status == 200 and r.all('Connection') == ['close'] and c.is_closed()
+
+
+def test_httpd_suppress_version_string(make_proxy, origin):
+    page = origin.page(ok(b'x'))
+    p, q = make_proxy('httpd_suppress_version_string on'), make_proxy('')
+    for path in (page.url, 'http://absent.invalid/'):
+        shy, open_ = p.get(path), q.get(path)
+        assert not re.search(rb'(?i)loligo/\d', shy.raw)
+        assert re.search(rb'(?i)loligo/\d', open_.raw)
+
+
+def test_append_domain(make_proxy, origin):
+    page = origin.page(ok(b'x'))
+    p = make_proxy('append_domain .site.test', hosts=('short.site.test',))
+    assert p.get(f'http://short:{origin.port}{page.path}').status == 200
+
+
+def test_minimum_expiry_time(make_proxy, origin):
+    brief, longer = origin.page(ok(b'x', 'Cache-Control: max-age=60')), origin.page(ok(b'x', FRESH))
+    p = make_proxy('minimum_expiry_time 5 minutes')
+    for _ in range(2):
+        p.get(brief.url), p.get(longer.url)
+    assert (brief.count, longer.count) == (2, 1)
+
+
+def test_server_idle_pconn_timeout(make_proxy):
+    o = Origin()
+    try:
+        page = o.page(ok(b'x', 'Cache-Control: no-store'))
+        p = make_proxy('server_idle_pconn_timeout 1 second')
+        p.get(page.url)
+        o.wait_connection_over(page.requests[0].connection)
+    finally:
+        o.close()
+
+
+def test_client_lifetime(make_proxy, origin):
+    page = origin.page([head('Content-Length: 100'), HANG])
+    p = make_proxy('client_lifetime 1 second\nread_timeout 1 minute')
+    with p.connect() as c:
+        c.send(request('GET', page.url))
+        page.wait(1)
+        try:
+            while c.sock.recv(4096):
+                pass
+        except ConnectionResetError:
+            pass  # an end as well
+
+
+def test_configuration_includes_quoted_values(make_proxy, origin):
+    page = origin.page(ok(b'x'))
+    p = make_proxy('configuration_includes_quoted_values on\nacl mine browser "^My Agent"\n'
+                   'configuration_includes_quoted_values off\nhttp_access deny mine')
+    assert p.get(page.url, 'User-Agent: My Agent 1').status == 403
+    assert p.get(page.url, 'User-Agent: Other').status == 200
+
+
+@pytest.mark.parametrize('conf, kept', [
+    ('quick_abort_max 1 MB\nquick_abort_pct 40', True), ('quick_abort_max 1 MB\nquick_abort_pct 95', False),
+    ('quick_abort_max 100 KB\nquick_abort_pct 40', False)])
+def test_quick_abort_pct_and_max(make_proxy, origin, conf, kept):
+    go = threading.Event()
+    page = origin.page([head('Content-Length: 1000000', FRESH), b'x' * 600_000, go, b'x' * 400_000])
+    p = make_proxy(f'{conf}\nquick_abort_min 0')
+    with p.connect() as c:
+        c.send(request('GET', page.url))
+        n = 0
+        while n < 600_000:
+            n += len(c.sock.recv(65536))
+        c.reset()
+    soon(lambda: p.lines(), 'the client left, and that is logged')
+    go.set()
+    page.wait_over(1)
+    p.get(page.url)
+    assert page.count == (1 if kept else 2)
