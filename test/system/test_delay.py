@@ -4,7 +4,7 @@ import time
 import pytest
 
 from client import Task, soon
-from origin import ok
+from origin import DEADLINE, ok
 
 KEEP = 'Cache-Control: max-age=600'
 BODY = bytes(i * 7 % 251 for i in range(60_000))
@@ -86,7 +86,39 @@ def test_initial_level(make_proxy, origin):
     assert timed(p.get, page.url) < SLOW
 
 
+def test_indirect_clients(make_proxy, origin):
+    """Clients behind a proxy that is believed are told apart, or not."""
+    page = origin.page(ok(BODY))
+    conf = 'follow_x_forwarded_for allow all\n' + pool(2, 'none', RATE)
+    for more, together in (('', False), ('delay_pool_uses_indirect_client off\n', True)):
+        p = make_proxy(conf + more)
+        began = time.monotonic()
+        tasks = [Task(p.get, page.url, f'X-Forwarded-For: 10.0.0.{i}') for i in (1, 2)]
+        assert all(t.result().body == BODY for t in tasks)
+        took = time.monotonic() - began
+        assert took > 2 * SLOW if together else took < 2 * SLOW + 0.5
+
+
+@pytest.mark.parametrize('most, forgotten', [(16, True), (100, False)])
+def test_the_longest_unused_are_forgotten(make_proxy, origin, most, forgotten):
+    """One whose bucket is forgotten begins with a new one."""
+    page = origin.page(ok(BODY))
+    p = make_proxy('shutdown_lifetime 1 second\n' + pool(2, 'none', '3000/60000') +
+                   f'delay_initial_bucket_level 100\ndelay_buckets_max {most}\n')
+    for source in ('127.0.0.2', *(f'127.0.1.{i + 1}' for i in range(20))):
+        assert get_from(p, page, source).body == BODY
+    task = Task(get_from, p, page, '127.0.0.2')
+    task.join(DEADLINE if forgotten else 1)
+    assert task.is_alive() != forgotten
+
+
 CLIENT = 'client_delay_pools 1\nclient_delay_parameters 1 50000 20000\nclient_delay_access 1 allow all\n'
+
+
+def test_initial_level_of_clients(make_proxy, origin):
+    page = origin.page(ok(BODY))
+    p = make_proxy(CLIENT.replace('20000', '60000') + 'client_delay_initial_bucket_level 100\n')
+    assert timed(p.get, page.url) < SLOW
 
 
 @pytest.mark.parametrize('conf', [CLIENT, 'response_delay_pool slow individual-restore=50000 individual-maximum=20000\n'
@@ -122,7 +154,8 @@ def test_the_client_leaves_and_reconfigure(make_proxy, origin):
     page.wait(2)
     p.configure(end)
     assert p.k('reconfigure').returncode == 0
-    soon(lambda: timed(p.get, page.url) < SLOW, 'new requests are not limited')
+    other = origin.page(ok(BODY))  # the old one's fetch could be joined
+    soon(lambda: timed(p.get, other.url) < SLOW, 'new requests are not limited')
     assert task.is_alive()
 
 
