@@ -11,7 +11,7 @@ bool load_is_embedded(const struct options *o);
 /* "FILE: 2 errors, 1 warnings" to stderr. */
 void load_summary(const struct options *o, const struct conf_report *report);
 
-/* conf_report.say: everything to stderr; errors only; everything to cache.log; nowhere. */
+/* conf_report.say: everything to stderr, each with its line and a caret; errors only; everything to cache.log; nowhere. */
 void load_say_stderr(struct conf_report *r, bool is_error, const char *text);
 void load_say_errors(struct conf_report *r, bool is_error, const char *text);
 void load_say_log(struct conf_report *r, bool is_error, const char *text);

@@ -35,6 +35,9 @@ __attribute__((format(printf, 5, 0))) static void say(struct conf_report *r, boo
         r->errors++;
     else
         r->warnings++;
+    r->file = at.file;
+    r->line = at.line;
+    r->column = at.column;
     if (r->say != NULL)
         r->say(r, is_error, out.p);
     sb_free(&text);

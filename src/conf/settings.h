@@ -323,6 +323,9 @@ struct conf_report {
      * "FILE:LINE:COLUMN: error: what is wrong (did you mean 'x'?)". NULL: they are only counted. */
     void (*say)(struct conf_report *r, bool is_error, const char *text);
     void *user;
+    /* While say runs: where the problem is, as in text; line and column 0: no line, no column. */
+    const char *file;
+    unsigned line, column;
 };
 
 /* Reads a file and all it includes; reports everything wrong, not just the first thing. NULL when there was an error.

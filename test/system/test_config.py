@@ -83,6 +83,36 @@ def test_every_error_is_told(parse):
     assert [m for m in re.findall(r'squid\.conf:(\d+):\d+: error', said)] == ['2', '3', '4']
 
 
+@pytest.mark.parametrize('line, column', [
+    ('workers many', 9), ('\tvia\tmaybe', 6), ('http_access alow all', 13), ('note caf\xc3\xa9 x\nvia nope', 5),
+    ('acl caf\xc3\xa9 srcc 10.0.0.1', 11), ('via maybe\r', 5),
+])
+def test_the_line_is_shown_with_a_caret(parse, line, column):
+    status, said = parse(PORT + line + '\n')
+    line = line.split('\n')[-1].rstrip('\r').encode('latin-1')
+    shown = line.replace(b'\t', b' ').decode()
+    at = len(line[:column - 1].decode())
+    assert status == 1
+    assert re.search(rf'squid\.conf:\d:{column}: error: .*\n    {re.escape(shown)}\n    {" " * at}\^\n', said), said
+
+
+def test_no_line_with_a_password_is_shown(parse):
+    status, said = parse(PORT + 'cachemgr_passwd hidden nosuchpage\n'
+                         'cache_peer a.test parent 80 0 login=ann:hidden nosuchoption\n')
+    assert status == 1 and 'hidden' not in said
+
+
+def test_what_is_obsolete_says_what_to_write_today(parse):
+    status, said = parse(PORT + 'hierarchy_stoplist cgi-bin\ndns_v4_first on\n')
+    assert status == 0
+    assert re.search(r'squid\.conf:2:1: warning: hierarchy_stoplist is obsolete, .*always_direct', said)
+    assert re.search(r'squid\.conf:3:1: warning: dns_v4_first is obsolete, .*happy_eyeballs', said)
+
+
+def test_a_glob_that_matches_nothing_is_no_error(parse):
+    assert parse(PORT + 'include {dir}/none.d/*.conf\n')[0] == 0
+
+
 def test_errors_in_included_files_name_them(parse):
     status, said = parse(PORT + 'include {dir}/part.conf\n', part_conf='\n\n  workers many\n')
     assert status == 1
