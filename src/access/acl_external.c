@@ -32,8 +32,11 @@ static void use_release(void *values)
 static bool use_parse(const struct acl_line *l, void *values)
 {
     struct external_use *u = values;
-    const struct external_acl *acl = acl_set_external(l->set, l->words[l->at]);
+    const struct external_acl *acl;
 
+    if (l->at == l->n)
+        return acl_fail(l->problem, 1, "acl type external needs the name of an external_acl_type, then arguments");
+    acl = acl_set_external(l->set, l->words[l->at]);
     if (acl == NULL)
         return acl_fail(l->problem, l->at, "there is no external_acl_type '%.*s' in front of this line",
                         ACL_SHOWN(l->words[l->at]));

@@ -46,6 +46,7 @@ static const struct {
     { "a ratio", "x random 3:5", GOOD, 0, "", NULL },
     { "more than sure", "x random 5/3", FAILS, 2, "not a chance", NULL },
     { "of nothing", "x random 0/0", FAILS, 2, "not a chance", NULL },
+    { "a helper of no name", "x external", FAILS, 1, "needs the name of an external_acl_type", NULL },
     { "less than never", "x random -0.5", FAILS, 2, "not a chance", NULL },
     { "no number", "x random often", FAILS, 2, "not a chance", NULL },
     { "a tail", "x random 1/3x", FAILS, 2, "not a chance", NULL },
