@@ -57,7 +57,7 @@ void serve_purge(struct client_conn *c, const struct request *r, struct transact
     struct epoch_thread *epoch = pw->worker->epoch;
     struct purge_query q;
 
-    if (!acl_set_names_method(pw->settings->acls, METHOD_PURGE)) {
+    if (!acl_set_names_method((tx != NULL ? transaction_settings(tx) : pw->settings)->acls, METHOD_PURGE)) {
         refuse(c, r, ERR_ACCESS_DENIED, "PURGE is off: no acl line names the method");
     } else if (!read_query(r, &q)) {
         refuse(c, r, ERR_INVALID_REQ, "Purge-Mode is neither exact nor prefix, or stands beside Surrogate-Key");

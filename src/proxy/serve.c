@@ -26,6 +26,12 @@
  * */
 #define BATCH_BODY_MAX (256u << 10)
 
+/* Those a request is served under: a new configuration that comes while it waits isn't its. */
+static const struct settings *settings_for(const struct client_conn *c, const struct transaction *tx)
+{
+    return tx != NULL ? transaction_settings(tx) : c->pw->settings;
+}
+
 /* --- answers from memory ---------------------------------------------------------------------------------------- */
 
 static void hit_log(struct log_entry *e, const struct request *r, const struct object *o, enum log_tag tag, int status,
@@ -57,8 +63,9 @@ static uint64_t ranges_bytes(const struct ranges *r)
     return n;
 }
 
-static void serve_not_modified(struct client_conn *c, const struct request *r, const struct object *o, enum log_tag tag,
-                               const struct reply_tail *tail, const char *reason)
+static void serve_not_modified(struct client_conn *c, const struct settings *s, const struct request *r,
+                               const struct object *o, enum log_tag tag, const struct reply_tail *tail,
+                               const char *reason)
 {
     struct log_entry e;
     size_t n, head;
@@ -66,14 +73,15 @@ static void serve_not_modified(struct client_conn *c, const struct request *r, c
 
     head = n;
     hit_log(&e, r, o, tag, 304, n, 0, reason);
-    bytes = header_mangle_reply(c->pw->settings, r, &e, bytes, &n, &head);
+    bytes = header_mangle_reply(s, r, &e, bytes, &n, &head);
     account(c->pw, &e, r);
     out_add_owned(&c->pw->out, bytes, n);
 }
 
 /* 416, or several parts: made whole, in memory of their own. */
-static void serve_own_reply(struct client_conn *c, const struct request *r, const struct object *o, enum log_tag tag,
-                            const struct reply_tail *tail, const struct ranges *ranges, const char *reason)
+static void serve_own_reply(struct client_conn *c, const struct settings *s, const struct request *r,
+                            const struct object *o, enum log_tag tag, const struct reply_tail *tail,
+                            const struct ranges *ranges, const char *reason)
 {
     struct log_entry e;
     size_t n, head;
@@ -87,14 +95,14 @@ static void serve_own_reply(struct client_conn *c, const struct request *r, cons
         bytes = reply_multipart(c->pw, o, ranges->parts, ranges->n, *tail, &n, &head);
         hit_log(&e, r, o, tag, 206, head, n - head, reason);
     }
-    bytes = header_mangle_reply(c->pw->settings, r, &e, bytes, &n, &head);
+    bytes = header_mangle_reply(s, r, &e, bytes, &n, &head);
     account(c->pw, &e, r);
     out_add_owned(&c->pw->out, bytes, n);
 }
 
 /* What the request's conditions make of o. */
-static enum condition conditions_of(const struct client_conn *c, const struct request *r, const struct object *o,
-                                    struct ranges *ranges)
+static enum condition conditions_of(const struct client_conn *c, const struct settings *s, const struct request *r,
+                                    const struct object *o, struct ranges *ranges)
 {
     enum condition condition;
 
@@ -104,8 +112,7 @@ static enum condition conditions_of(const struct client_conn *c, const struct re
     condition = client_condition(r->head, o, worker_wall(c->pw->worker) / 1000000);
     if (condition != CONDITION_SEND || o->body == NULL)
         return condition;
-    ranges->result =
-        range_of(r->head, o, object_part(o).whole, ranges->parts, (size_t)c->pw->settings->range_parts_max, &ranges->n);
+    ranges->result = range_of(r->head, o, object_part(o).whole, ranges->parts, (size_t)s->range_parts_max, &ranges->n);
     if (ranges->result == RANGE_SEVERAL && ranges_bytes(ranges) > BATCH_BODY_MAX)
         ranges->result = RANGE_IGNORE; /* it would all be copied; the whole isn't */
     return condition;
@@ -115,13 +122,13 @@ void serve_object(struct client_conn *c, const struct request *r, struct transac
                   enum log_tag tag, const char *reason)
 {
     struct proxy_worker *pw = c->pw;
+    const struct settings *s = settings_for(c, tx);
     struct ranges ranges;
-    enum condition condition = conditions_of(c, r, o, &ranges);
+    enum condition condition = conditions_of(c, s, r, o, &ranges);
     const struct byte_range *part = ranges.result == RANGE_ONE ? &ranges.parts[0] : NULL;
     struct reply_tail tail = {
         .age = object_age(o, worker_mono(pw->worker)),
-        .close =
-            !r->keep_alive || pw->draining || (o->status >= 400 && !pw->settings->persistent_connection_after_error),
+        .close = !r->keep_alive || pw->draining || (o->status >= 400 && !s->persistent_connection_after_error),
         .minor_version = r->minor_version,
         .outcome = { .hit = true,
                      .lookup = LOOKUP_HIT,
@@ -137,8 +144,7 @@ void serve_object(struct client_conn *c, const struct request *r, struct transac
     size_t n;
 
     if (condition == CONDITION_SEND && (ranges.result == RANGE_IGNORE || part != NULL) &&
-        (body > BATCH_BODY_MAX || !header_rules_none(&pw->settings->reply_headers) ||
-         delay_limits_client(pw->settings, r))) {
+        (body > BATCH_BODY_MAX || !header_rules_none(&s->reply_headers) || delay_limits_client(s, r))) {
         transaction_object(tx ? tx : transaction_new(c, r), o, tag, reason, part);
         return;
     }
@@ -147,9 +153,9 @@ void serve_object(struct client_conn *c, const struct request *r, struct transac
     if (condition != CONDITION_SEND) {
         if (tag == TAG_TCP_MEM_HIT)
             tag = condition == CONDITION_NOT_MODIFIED_ETAG ? TAG_TCP_INM_HIT : TAG_TCP_IMS_HIT;
-        serve_not_modified(c, r, o, tag, &tail, reason);
+        serve_not_modified(c, s, r, o, tag, &tail, reason);
     } else if (ranges.result != RANGE_IGNORE && part == NULL) {
-        serve_own_reply(c, r, o, tag, &tail, &ranges, reason);
+        serve_own_reply(c, s, r, o, tag, &tail, &ranges, reason);
     } else {
         tail.has_length = o->status != 204 && o->status != 304;
         tail.length = length;
@@ -174,14 +180,14 @@ void serve_object(struct client_conn *c, const struct request *r, struct transac
 
 /* --- pages of our own ------------------------------------------------------------------------------------------- */
 
-static void serve_internal(struct client_conn *c, const struct request *r)
+static void serve_internal(struct client_conn *c, const struct settings *s, const struct request *r)
 {
     struct proxy_worker *pw = c->pw;
     struct internal_request q = {
         .page = r->page,
         .password = r->page_password,
         .request = r->head,
-        .settings = pw->settings,
+        .settings = s,
         .worker = pw->worker,
     };
     struct internal_answer a = { .status = 404, .error_name = "ERR_INVALID_URL" };
@@ -202,8 +208,7 @@ static void serve_internal(struct client_conn *c, const struct request *r)
     sb_printf(&fields,
               "Server: loligo%s\r\nMime-Version: 1.0\r\nContent-Type: text/plain;charset=utf-8\r\nExpires: %.*s\r\n"
               "Last-Modified: %.*s\r\nCache-Control: no-store\r\n",
-              pw->settings->httpd_suppress_version_string ? "" : "/" PACKAGE_VERSION, DATE_BYTES, date, DATE_BYTES,
-              date);
+              s->httpd_suppress_version_string ? "" : "/" PACKAGE_VERSION, DATE_BYTES, date, DATE_BYTES, date);
     if (a.status == 401)
         sb_printf(&fields, "X-Squid-Error: %s 0\r\nWWW-Authenticate: Basic realm=\"%s\"\r\n", a.error_name, a.realm);
     own_reply(c, r,
@@ -266,12 +271,13 @@ static void serve_only_if_cached(struct client_conn *c, const struct request *r)
 }
 
 /* What is stored may not go to this client. */
-static bool stored_denied(struct client_conn *c, const struct request *r, const struct object *o)
+static bool stored_denied(struct client_conn *c, const struct settings *s, const struct request *r,
+                          const struct object *o)
 {
     struct reply_ruling ruling;
     struct error_answer a = { .tag = TAG_TCP_DENIED_REPLY, .r = r };
 
-    if (reply_rules_none(c->pw->settings) || reply_rules_allow(c->pw->settings, r, o, object_length(o), NULL, &ruling))
+    if (reply_rules_none(s) || reply_rules_allow(s, r, o, object_length(o), NULL, &ruling))
         return false;
     a.id = ruling.error;
     a.status = ruling.status;
@@ -314,7 +320,7 @@ static bool offline_will_do(const struct settings *s, const struct object *o)
 static void serve_stored(struct client_conn *c, const struct request *r, struct transaction *tx, struct object *o,
                          enum log_tag tag, const char *reason, bool renew)
 {
-    if (stored_denied(c, r, o)) {
+    if (stored_denied(c, settings_for(c, tx), r, o)) {
         if (tx != NULL) {
             (void)client_conn_flush(c);
             transaction_drop(tx);
@@ -329,6 +335,7 @@ static void serve_stored(struct client_conn *c, const struct request *r, struct 
 /* No whole response was selected. True: a part was, and it has all that is wanted. Else it may begin what is fetched. */
 static bool serve_part(struct client_conn *c, const struct request *r, struct transaction *tx, struct miss *m)
 {
+    const struct settings *s = settings_for(c, tx);
     struct object *p = store_lookup_part(c->pw->store, r->key, r->head);
     enum part_use use = p != NULL ? part_use_of(r->head, p, &m->wanted) : PART_USELESS;
     struct cache_control changed;
@@ -341,7 +348,7 @@ static bool serve_part(struct client_conn *c, const struct request *r, struct tr
     m->fwd = "partial";
     if (use == PART_USELESS)
         return false;
-    reuse = reuse_of(p, wishes_of(c->pw->settings, r, &changed), r->ignore_cc, worker_mono(c->pw->worker), &why);
+    reuse = reuse_of(p, wishes_of(s, r, &changed), r->ignore_cc, worker_mono(c->pw->worker), &why);
     if (use == PART_SERVES) {
         m->reason = why;
         m->fwd = "stale";
@@ -351,7 +358,7 @@ static bool serve_part(struct client_conn *c, const struct request *r, struct tr
         return true;
     }
     /* The rest is asked for by If-Range, which validates what is here as well. */
-    if (reuse != REUSE_ASKED && !fetch_whole(c->pw->settings, r)) {
+    if (reuse != REUSE_ASKED && !fetch_whole(s, r)) {
         m->begins = p;
         m->reason = "the beginning of it is stored";
     }
@@ -359,10 +366,11 @@ static bool serve_part(struct client_conn *c, const struct request *r, struct tr
 }
 
 /* GET and HEAD from what is stored. */
-static void serve_cached(struct client_conn *c, const struct request *r, struct transaction *tx, const char *line)
+static void serve_cached(struct client_conn *c, const struct request *r, struct transaction *tx)
 {
     struct proxy_worker *pw = c->pw;
-    struct miss m = { .cacheable = true, .shared = r->method == METHOD_GET, .tag = TAG_TCP_MISS, .access_line = line };
+    const struct settings *s = settings_for(c, tx);
+    struct miss m = { .cacheable = true, .shared = r->method == METHOD_GET, .tag = TAG_TCP_MISS };
     bool any, collapses;
     struct object *o = store_lookup(pw->store, r->key, r->head, &any);
     struct cache_control changed;
@@ -371,7 +379,7 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
     m.fwd = any ? "vary-miss" : "uri-miss";
     m.looked_up = true;
     m.any = any;
-    if (!request_allowed(pw->settings->send_hit, r)) {
+    if (!request_allowed(s->send_hit, r)) {
         m.shared = false; /* somebody else's answer would be a hit too */
         m.reason = "denied by send_hit";
         m.fwd = "bypass";
@@ -379,10 +387,9 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
         m.reason = "a condition that the origin judges";
         m.fwd = "request";
     } else if (o != NULL) {
-        enum reuse reuse =
-            reuse_of(o, wishes_of(pw->settings, r, &changed), r->ignore_cc, worker_mono(pw->worker), &m.reason);
+        enum reuse reuse = reuse_of(o, wishes_of(s, r, &changed), r->ignore_cc, worker_mono(pw->worker), &m.reason);
 
-        if (reuse == REUSE_FRESH && wishes_ims_refreshed(pw->settings, r)) {
+        if (reuse == REUSE_FRESH && wishes_ims_refreshed(s, r)) {
             reuse = REUSE_ASKED;
             m.reason = "every condition is asked about: refresh_all_ims, refresh-ims";
         }
@@ -395,7 +402,7 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
             return;
         case REUSE_ASKED:
         case REUSE_VALIDATE:
-            if (offline_will_do(pw->settings, o)) {
+            if (offline_will_do(s, o)) {
                 serve_stored(c, r, tx, o, TAG_TCP_OFFLINE_HIT, "offline_mode", false);
                 return;
             }
@@ -414,44 +421,45 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
         return;
     }
     m.variants = any && o == NULL && m.shared && m.begins == NULL && !request_is_conditional(r->head);
-    if (fetch_whole(pw->settings, r))
+    if (fetch_whole(s, r))
         m.whole = true;
-    else if (m.stale == NULL && m.begins == NULL && wishes_dropped_on_miss(pw->settings, r))
+    else if (m.stale == NULL && m.begins == NULL && wishes_dropped_on_miss(s, r))
         m.unconditional = true;
     else if (request_is_conditional(r->head))
         m.shared = false;
-    collapses = pw->settings->collapsed_forwarding && request_allowed(pw->settings->collapsed_forwarding_access, r);
+    collapses = s->collapsed_forwarding && request_allowed(s->collapsed_forwarding_access, r);
     m.join = !m.whole && collapses && range_is_only_condition(r->head);
     if (!collapses || (r->cc.flags & CC_NO_STORE))
         m.shared = false;
     transaction_miss(tx ? tx : transaction_new(c, r), &m);
 }
 
-void serve_admitted(struct client_conn *c, const struct request *r, struct transaction *tx, const char *access_line)
+void serve_admitted(struct client_conn *c, const struct request *r, struct transaction *tx)
 {
-    if (rewrite_is_wanted(c->pw->settings, r))
-        transaction_rewrite(tx ? tx : transaction_new(c, r), access_line);
+    if (rewrite_is_wanted(settings_for(c, tx), r))
+        transaction_rewrite(tx ? tx : transaction_new(c, r));
     else
-        serve_rewritten(c, r, tx, access_line);
+        serve_rewritten(c, r, tx);
 }
 
-void serve_rewritten(struct client_conn *c, const struct request *r, struct transaction *tx, const char *access_line)
+void serve_rewritten(struct client_conn *c, const struct request *r, struct transaction *tx)
 {
-    if (access_always_allows(c->pw->settings->adapted_http_access))
-        serve_adapted(c, r, tx, access_line);
+    if (access_always_allows(settings_for(c, tx)->adapted_http_access))
+        serve_adapted(c, r, tx);
     else
-        transaction_admit(tx ? tx : transaction_new(c, r), GATE_ADAPTED, access_line);
+        transaction_admit(tx ? tx : transaction_new(c, r), GATE_ADAPTED);
 }
 
-void serve_adapted(struct client_conn *c, const struct request *r, struct transaction *tx, const char *access_line)
+void serve_adapted(struct client_conn *c, const struct request *r, struct transaction *tx)
 {
-    struct miss m = { .tag = TAG_TCP_MISS, .access_line = access_line, .reason = "method", .fwd = "method" };
+    const struct settings *s = settings_for(c, tx);
+    struct miss m = { .tag = TAG_TCP_MISS, .reason = "method", .fwd = "method" };
 
     if (r->is_internal || r->stops_here) {
         if (r->stops_here)
             serve_last(c, r);
         else
-            serve_internal(c, r);
+            serve_internal(c, s, r);
         if (tx != NULL) {
             (void)client_conn_flush(c);
             transaction_drop(tx);
@@ -463,22 +471,22 @@ void serve_adapted(struct client_conn *c, const struct request *r, struct transa
         return;
     }
     if (r->method == METHOD_CONNECT) {
-        transaction_tunnel(tx ? tx : transaction_new(c, r), access_line);
+        transaction_tunnel(tx ? tx : transaction_new(c, r));
         return;
     }
-    if (upgrade_wanted(r, c->pw->settings)) {
+    if (upgrade_wanted(r, s)) {
         m.reason = "another protocol is asked for";
         m.fwd = "bypass";
         m.upgrade = true;
     } else if ((r->method == METHOD_GET || r->method == METHOD_HEAD) && !request_has_body(r)) {
-        if (request_allowed(c->pw->settings->cache, r)) {
-            serve_cached(c, r, tx, access_line);
+        if (request_allowed(s->cache, r)) {
+            serve_cached(c, r, tx);
             return;
         }
         m.reason = "denied by the cache directive";
         m.fwd = "bypass";
     } else if (r->method == METHOD_POST) {
-        m.cacheable = request_allowed(c->pw->settings->cache, r); /* for a later GET */
+        m.cacheable = request_allowed(s->cache, r); /* for a later GET */
     }
     transaction_miss(tx ? tx : transaction_new(c, r), &m);
 }
@@ -530,7 +538,7 @@ static void serve_annotated(struct client_conn *c, const struct head *h, struct 
         r.log_indirect = pw->settings->log_uses_indirect_client;
     }
     if (!admission_at_once(pw, &r, &v)) {
-        transaction_admit(transaction_new(c, &r), GATE_HTTP, NULL);
+        transaction_admit(transaction_new(c, &r), GATE_HTTP);
         return;
     }
     if (v.answer != ACCESS_ALLOWED) {
@@ -538,7 +546,7 @@ static void serve_annotated(struct client_conn *c, const struct head *h, struct 
         return;
     }
     r.access_line = v.where;
-    serve_admitted(c, &r, NULL, v.where);
+    serve_admitted(c, &r, NULL);
 }
 
 void serve_request(struct client_conn *c, const struct head *h)

@@ -7,12 +7,13 @@
 /* A head was just parsed (into the worker's scratch). The answer goes into the batch, or c becomes BUSY with a
  * transaction. */
 void serve_request(struct client_conn *c, const struct head *h);
-/* http_access has let it pass. tx: the transaction that waited for that, or NULL: one is made when it is needed. */
-void serve_admitted(struct client_conn *c, const struct request *r, struct transaction *tx, const char *access_line);
+/* http_access has let it pass, by the line r->access_line names. tx: the transaction that waited for that, under whose settings it
+ * goes on; or NULL: one is made when it is needed, and the settings in force count. */
+void serve_admitted(struct client_conn *c, const struct request *r, struct transaction *tx);
 /* Nothing rewrites it any more: r is what it has become. */
-void serve_rewritten(struct client_conn *c, const struct request *r, struct transaction *tx, const char *access_line);
+void serve_rewritten(struct client_conn *c, const struct request *r, struct transaction *tx);
 /* adapted_http_access has let that pass, too. */
-void serve_adapted(struct client_conn *c, const struct request *r, struct transaction *tx, const char *access_line);
+void serve_adapted(struct client_conn *c, const struct request *r, struct transaction *tx);
 /* Answers from a stored object into the batch (small) or through a transaction (large). */
 void serve_object(struct client_conn *c, const struct request *r, struct transaction *tx, struct object *o,
                   enum log_tag tag, const char *reason);

@@ -157,6 +157,11 @@ struct client_conn *transaction_client(const struct transaction *t)
     return t->client;
 }
 
+const struct settings *transaction_settings(const struct transaction *t)
+{
+    return t->settings;
+}
+
 void transaction_address_denied(struct transaction *t, const struct access_verdict *v, const char *why)
 {
     t->log.access_line = v->where;
@@ -208,10 +213,10 @@ static void admitted(struct admission *a, const struct access_verdict *v)
     }
     switch (a->gate) {
     case GATE_HTTP:
-        t->request->access_line = v->where;
-        serve_admitted(c, t->request, t, v->where);
+        t->request->access_line = t->log.access_line = v->where;
+        serve_admitted(c, t->request, t);
         break;
-    case GATE_ADAPTED: serve_adapted(c, t->request, t, t->log.access_line); break;
+    case GATE_ADAPTED: serve_adapted(c, t->request, t); break;
     case GATE_MISS:
         t->may_miss = true;
         t->state = t->onward;
@@ -219,11 +224,10 @@ static void admitted(struct admission *a, const struct access_verdict *v)
     }
 }
 
-void transaction_admit(struct transaction *t, enum gate gate, const char *access_line)
+void transaction_admit(struct transaction *t, enum gate gate)
 {
     t->state = TX_ADMIT;
     t->admission.gate = gate;
-    t->log.access_line = access_line;
     if (t->begun)
         transaction_begin(t);
 }
@@ -234,7 +238,7 @@ static bool may_miss(struct transaction *t)
     if (t->may_miss || access_always_allows(t->settings->miss_access))
         return true;
     t->onward = t->state;
-    transaction_admit(t, GATE_MISS, t->log.access_line);
+    transaction_admit(t, GATE_MISS);
     return false;
 }
 
@@ -271,7 +275,6 @@ static void redirected(struct transaction *t)
 static void rewritten(struct rewrite *w)
 {
     struct transaction *t = CONTAINER_OF(w, struct transaction, rewrite);
-    const char *line = t->log.access_line;
 
     if (w->failure != NULL) {
         transaction_error(t,
@@ -285,13 +288,12 @@ static void rewritten(struct rewrite *w)
     request_unref(&t->request);
     t->request = request_ref(w->request);
     log_entry_from_request(&t->log, t->request);
-    serve_rewritten(t->client, t->request, t, line);
+    serve_rewritten(t->client, t->request, t);
 }
 
-void transaction_rewrite(struct transaction *t, const char *access_line)
+void transaction_rewrite(struct transaction *t)
 {
     t->state = TX_REWRITE;
-    t->log.access_line = access_line;
     if (t->begun)
         transaction_begin(t);
 }
@@ -379,11 +381,10 @@ void transaction_begin(struct transaction *t)
         struct client_conn *c = t->client;
         struct request *r = request_ref(t->request);
         struct settings *settings = settings_ref(t->settings);
-        const char *line = t->log.access_line; /* in settings */
 
         c->tx = NULL;
         transaction_free(t);
-        tunnel_start(c, r, settings, line);
+        tunnel_start(c, r, settings);
         break;
     }
     case TX_PURGE: purge_start(&t->purge, t->pw, t->request, purged); break;
@@ -403,7 +404,6 @@ void transaction_miss(struct transaction *t, const struct miss *m)
     if (m->begins != NULL)
         object_ref(m->begins);
     t->log.reason = m->reason;
-    t->log.access_line = m->access_line;
     t->state = TX_MISS;
     if (t->begun)
         transaction_begin(t);
@@ -416,9 +416,8 @@ void transaction_purge(struct transaction *t)
         transaction_begin(t);
 }
 
-void transaction_tunnel(struct transaction *t, const char *access_line)
+void transaction_tunnel(struct transaction *t)
 {
-    t->log.access_line = access_line;
     t->state = TX_TUNNEL;
     if (t->begun)
         transaction_begin(t);

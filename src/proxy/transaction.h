@@ -20,10 +20,10 @@ struct transaction *transaction_new(struct client_conn *c, const struct request 
 
 /* Which of these it starts with; set before transaction_client_ready() first runs, or from within it. */
 
-/* A list is asked that may need more than the request: addresses, the user (admission.h). access_line: as in struct miss. */
-void transaction_admit(struct transaction *t, enum gate gate, const char *access_line);
-/* Rewriters are asked about it first. access_line: as in struct miss. */
-void transaction_rewrite(struct transaction *t, const char *access_line);
+/* A list is asked that may need more than the request: addresses, the user (admission.h). */
+void transaction_admit(struct transaction *t, enum gate gate);
+/* Rewriters are asked about it first. */
+void transaction_rewrite(struct transaction *t);
 /* Fetch, or wait for a fetch under way. stale: a stored response to validate (a reference is taken), or NULL.
  * cacheable: the
  * `cache` rules let it be looked up and stored. */
@@ -41,7 +41,6 @@ struct miss {
     const char *fwd;    /* the same as RFC 9211 section 2.2 has it */
     bool looked_up;     /* in the store: there was something, or not, as `any` says */
     bool any;
-    const char *access_line;
 };
 void transaction_miss(struct transaction *t, const struct miss *m);
 /* Deliver o (a reference is taken); part: of its body, NULL: all. */
@@ -50,7 +49,7 @@ void transaction_object(struct transaction *t, struct object *o, enum log_tag ta
 /* PURGE of more than one URL. */
 void transaction_purge(struct transaction *t);
 /* CONNECT. */
-void transaction_tunnel(struct transaction *t, const char *access_line);
+void transaction_tunnel(struct transaction *t);
 
 /* From client_conn. */
 void transaction_client_ready(struct transaction *t, unsigned what);
@@ -59,5 +58,7 @@ void transaction_client_gone(struct transaction *t);
 void transaction_sweep(struct transaction *t, int64_t mono);
 
 struct client_conn *transaction_client(const struct transaction *t);
+/* Those its client's request came under, to its end; lent. */
+const struct settings *transaction_settings(const struct transaction *t);
 /* It is over without an answer of its own (the answer is in the batch already): frees t; c goes on with its state. */
 void transaction_drop(struct transaction *t);

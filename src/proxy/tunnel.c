@@ -420,7 +420,7 @@ static void open_route(struct tunnel *t)
             p ? p->port : t->request->uri.port);
 }
 
-void tunnel_start(struct client_conn *c, struct request *r, struct settings *settings, const char *access_line)
+void tunnel_start(struct client_conn *c, struct request *r, struct settings *settings)
 {
     struct tunnel *t = xcalloc(1, sizeof *t);
 
@@ -431,7 +431,6 @@ void tunnel_start(struct client_conn *c, struct request *r, struct settings *set
     t->server.fd = -1;
     t->began = t->stamp = worker_mono(c->pw->worker);
     log_entry_from_request(&t->log, r);
-    t->log.access_line = access_line;
     t->log.reason = "tunnel";
     c->tunnel = t;
     c->state = CLIENT_TUNNEL;

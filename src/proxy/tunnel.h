@@ -11,7 +11,7 @@
 struct tunnel;
 
 /* c becomes CLIENT_TUNNEL. r, settings (those r began with): a reference of each is taken over. */
-void tunnel_start(struct client_conn *c, struct request *r, struct settings *settings, const char *access_line);
+void tunnel_start(struct client_conn *c, struct request *r, struct settings *settings);
 /* An upgraded connection: fd leads to the server, `first` (taken over) goes to the client first; log as far as it is
  * known. r, settings: references are taken over. */
 void tunnel_adopt(struct client_conn *c, struct request *r, struct settings *settings, const struct log_entry *log,

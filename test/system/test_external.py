@@ -203,3 +203,40 @@ def test_configuration_errors(make_proxy, conf, why):
     p.configure(conf)
     r = p.k('parse')
     assert r.returncode == 1 and why in r.stderr
+
+
+# --- a request goes on under the settings it came under
+
+HELD = 'while not os.path.exists(sys.argv[0] + ".go"): time.sleep(0.01)\nreturn "OK"'
+
+
+def rewriter(p, to):
+    return program(p, f'def answer(first, rest):\n    return {to!r}\n', name='rewriter')
+
+
+def meanwhile(p, page, conf):
+    """What becomes of a request that waits for its program while conf comes in force."""
+    task = Task(p.get, page.url)
+    soon(lambda: asked(p), 'it is asked')
+    p.configure(f'workers 1\n{conf}http_access allow all\n')
+    assert p.k('reconfigure').returncode == 0
+    soon(lambda: p.get(page.url, 'X-Probe: y').status != 403, 'the new settings are in force')
+    p.write('helper.go', '')
+    return task.result().status
+
+
+BEFORE = 'workers 1\nacl probe req_header X-Probe .\nhttp_access deny probe\n' + RULES.replace(' {args}', '')
+
+
+def test_a_rewriter_that_came_meanwhile_is_not_asked(start, origin):
+    page = origin.page(ok(b'x'))
+    p = start(HELD, rules=BEFORE)
+    assert meanwhile(p, page, f'url_rewrite_program {rewriter(p, "ERR")}\n') == 200
+    assert p.get(page.url).status == 200
+
+
+def test_a_list_that_went_meanwhile_is_asked(start, origin):
+    """Of what is stored, too."""
+    page = origin.page(ok(b'x', 'Cache-Control: max-age=600'))
+    p = start(HELD, rules=BEFORE + 'adapted_http_access deny all\n')
+    assert meanwhile(p, page, '') == 403
