@@ -312,6 +312,7 @@ int check_access(const struct options *o)
         load_summary(o, &report);
     else if (make_request(q))
         status = answer(q);
+    free(q->request.externals);
     settings_unref(&q->settings);
     notes_unref(&q->notes);
     notes_unref(&q->client_notes);

@@ -35,7 +35,7 @@ enum acl_answer {
     ACL_NEED_LOGIN, /* credentials that are right: the client has to be asked for them */
     ACL_NEED_DST,   /* ask again with dst known */
     ACL_NEED_USER,  /* ask again with user_state known */
-    ACL_NEED_EXTERNAL, /* ask again when externals->wanted is known */
+    ACL_NEED_EXTERNAL, /* ask again when (*externals)->wanted is known */
 };
 static inline bool acl_needs_more(enum acl_answer a)
 {

@@ -4,8 +4,17 @@
 #include "access/external.h"
 #include "base/mem.h"
 
-void external_memo_add(struct external_memo *m, const struct external_use *use, enum external_answer answer)
+static struct external_memo *memo_of(struct external_memo **holder)
 {
+    if (*holder == NULL)
+        *holder = xcalloc(1, sizeof **holder);
+    return *holder;
+}
+
+void external_memo_add(struct external_memo **holder, const struct external_use *use, enum external_answer answer)
+{
+    struct external_memo *m = memo_of(holder);
+
     if (m->n == EXTERNALS_MAX)
         return;
     m->known[m->n].use = use;
@@ -62,10 +71,11 @@ static void use_print(const struct acl *a, struct strbuf *out)
 
 enum acl_answer external_use_match(const struct external_use *u, const struct access_facts *f)
 {
-    struct external_memo *m = f->externals;
+    struct external_memo *m;
 
-    if (m == NULL)
+    if (f->externals == NULL)
         return ACL_UNDECIDED;
+    m = memo_of(f->externals);
     for (size_t i = 0; i < m->n; i++)
         if (m->known[i].use == u)
             return m->known[i].answer == EXTERNAL_YES  ? ACL_YES

@@ -38,7 +38,7 @@ struct external_use {
     size_t n_args;
 };
 
-/* What has been asked about one request. */
+/* What has been asked about one request. Made when an external ACL is first asked about it; NULL until then; free() ends it. */
 #define EXTERNALS_MAX 16 /* uses; more of them are undecided */
 enum external_answer { EXTERNAL_NO, EXTERNAL_YES, EXTERNAL_BROKEN };
 struct external_memo {
@@ -50,5 +50,5 @@ struct external_memo {
     const struct external_use *wanted; /* the one that an access list stopped at last */
 };
 
-/* EXTERNALS_MAX reached: it is dropped. */
-void external_memo_add(struct external_memo *m, const struct external_use *use, enum external_answer answer);
+/* Makes it when there is none. EXTERNALS_MAX reached: the answer is dropped. */
+void external_memo_add(struct external_memo **holder, const struct external_use *use, enum external_answer answer);

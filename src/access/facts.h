@@ -44,7 +44,7 @@ struct access_facts {
     bool user_any_case;                /* names of users count in any letter case */
     unsigned user_addresses;           /* from how many the user asked lately; 0: not counted (max_user_ip) */
     struct user_addresses *user_table; /* where that is counted; NULL: nowhere */
-    struct external_memo *externals;   /* what helper programs were asked; NULL: none can be */
+    struct external_memo **externals;  /* the request's: what helper programs were asked; NULL: none can be */
     /* Replies and access.log: nothing and 0 before. */
     struct span reply_head; /* status line and fields, as stored or sent; a line each, CRLF */
     int status;

@@ -334,7 +334,7 @@ static struct hash128 key_of(const struct external_acl *acl, const struct strbuf
 
 bool external_find(struct proxy_worker *pw, struct settings *s, struct request *r, struct external_wait *w)
 {
-    const struct external_use *use = r->externals.wanted;
+    const struct external_use *use = r->externals->wanted;
     struct externals *x = externals_of(pw, s);
     struct strbuf line = { 0 };
     int64_t now = worker_mono(pw->worker);
@@ -365,6 +365,28 @@ bool external_find(struct proxy_worker *pw, struct settings *s, struct request *
     }
     sb_free(&line);
     return known;
+}
+
+static bool same_question(const struct external_use *use, const struct request *a, const struct request *b)
+{
+    struct strbuf one = { 0 }, other = { 0 };
+    bool same;
+
+    make_line(&one, use, a);
+    make_line(&other, use, b);
+    same = span_eq(sb_view(&one), sb_view(&other));
+    sb_free(&one);
+    sb_free(&other);
+    return same;
+}
+
+void external_carry_over(struct request *to, const struct request *from)
+{
+    const struct external_memo *m = from->externals;
+
+    for (size_t i = 0; m != NULL && i < m->n; i++)
+        if (same_question(m->known[i].use, to, from))
+            external_memo_add(&to->externals, m->known[i].use, m->known[i].answer);
 }
 
 void external_cancel(struct external_wait *w)

@@ -15,9 +15,11 @@ struct external_wait {
         struct external_wait *w); /* the answer is in the request; may be called when settings are gone from use */
 };
 
-/* About r->externals.wanted, of these settings. True: it is known, from memory. False: w, if there is one, will be told; NULL: nobody
+/* About r->externals->wanted, of these settings. True: it is known, from memory. False: w, if there is one, will be told; NULL: nobody
  * is asked. */
 bool external_find(struct proxy_worker *pw, struct settings *s, struct request *r, struct external_wait *w);
+/* Of what is known of `from`, what holds for `to`, which was made of it: the answers to questions that would be the same. */
+void external_carry_over(struct request *to, const struct request *from);
 void external_cancel(struct external_wait *w); /* idempotent; also of one that never waited */
 
 /* Once a second: forgets what other settings than those in force asked. */

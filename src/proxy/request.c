@@ -317,7 +317,7 @@ bool request_from_head(struct request *r, const struct head *h, const struct req
     r->host_as_sent = false;
     r->notes = o->notes;
     r->client_notes = o->client_notes;
-    r->externals.n = 0;
+    r->externals = NULL;
     r->access_line = NULL;
     r->user_state = USER_UNKNOWN;
     r->user = SPAN_NONE;
@@ -390,6 +390,10 @@ struct request *request_keep(const struct request *r)
     len = from ? (size_t)(end - from) : 0;
     *k = *r;
     k->refs = 1;
+    if (r->externals != NULL) {
+        k->externals = xmalloc(sizeof *k->externals);
+        *k->externals = *r->externals;
+    }
     (void)notes_ref(k->notes);
     (void)notes_ref(k->client_notes);
     if (k->original != NULL)
@@ -462,6 +466,7 @@ struct request *request_with_url(const struct request *r, struct span url, bool 
         other.host_as_sent = as_sent;
         other.host_addr.family = 0;
         other.asterisk = false;
+        other.externals = NULL; /* what was asked about the other URL; external.h */
         find_address(&other);
         kept = request_keep(&other);
     }
@@ -486,6 +491,7 @@ void request_unref(struct request **holder)
     notes_unref(&r->notes);
     notes_unref(&r->client_notes);
     request_unref(&r->original);
+    free(r->externals);
     free(r->user_text);
     free(r->user_token);
     free(r->text);
@@ -520,7 +526,7 @@ void request_facts(const struct request *r, struct access_facts *f)
         .client_connections = r->client_connections,
         .notes = r->notes,
         .client_notes = r->client_notes,
-        .externals = (struct external_memo *)(uintptr_t)&r->externals,
+        .externals = (struct external_memo **)(uintptr_t)&r->externals,
         .user_state = r->user_state,
         .user = r->user_state == USER_KNOWN ? r->user : SPAN_NONE,
         .user_any_case = r->user_any_case,

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/mem.h"
 #include "proxy/account.h"
+#include "proxy/external.h"
 #include "proxy/logformat.h"
 #include "proxy/request_access.h"
 
@@ -106,6 +107,7 @@ static void rewrite_url(struct rewrite *w, struct span url)
         fail(w, "the URL rewriter answered a URL that can't be asked for");
         return;
     }
+    external_carry_over(r, w->request);
     assert(r->original == NULL); /* rewritten once */
     r->original = w->request;    /* its reference goes along */
     w->request = r;

@@ -2,6 +2,7 @@
 
 #include "config.h"
 
+#include <stdlib.h>
 #include "cache/partial.h"
 #include "cache/range.h"
 #include "cache/validate.h"
@@ -491,6 +492,29 @@ void serve_adapted(struct client_conn *c, const struct request *r, struct transa
     transaction_miss(tx ? tx : transaction_new(c, r), &m);
 }
 
+/* Understood: may it pass? */
+static void serve_read(struct client_conn *c, struct request *r)
+{
+    struct proxy_worker *pw = c->pw;
+    struct access_verdict v;
+
+    if (!access_list_is_empty(pw->settings->follow_x_forwarded_for)) {
+        r->indirect = indirect_client(r, pw->settings->follow_x_forwarded_for);
+        r->acl_indirect = pw->settings->acl_uses_indirect_client;
+        r->log_indirect = pw->settings->log_uses_indirect_client;
+    }
+    if (!admission_at_once(pw, r, &v)) {
+        transaction_admit(transaction_new(c, r), GATE_HTTP);
+        return;
+    }
+    if (v.answer != ACCESS_ALLOWED) {
+        serve_denied(c, r, pw->settings, GATE_HTTP, &v);
+        return;
+    }
+    r->access_line = v.where;
+    serve_admitted(c, r, NULL);
+}
+
 static void serve_annotated(struct client_conn *c, const struct head *h, struct notes *notes)
 {
     struct proxy_worker *pw = c->pw;
@@ -510,7 +534,6 @@ static void serve_annotated(struct client_conn *c, const struct head *h, struct 
     enum error_id error;
     const char *what;
     int status;
-    struct access_verdict v;
 
     r.refs = 0;
     if (!request_from_head(&r, h, &o, pw->uri_text, sizeof pw->uri_text, &error, &status, &what)) {
@@ -532,21 +555,8 @@ static void serve_annotated(struct client_conn *c, const struct head *h, struct 
         client_conn_error(c, &a);
         return;
     }
-    if (!access_list_is_empty(pw->settings->follow_x_forwarded_for)) {
-        r.indirect = indirect_client(&r, pw->settings->follow_x_forwarded_for);
-        r.acl_indirect = pw->settings->acl_uses_indirect_client;
-        r.log_indirect = pw->settings->log_uses_indirect_client;
-    }
-    if (!admission_at_once(pw, &r, &v)) {
-        transaction_admit(transaction_new(c, &r), GATE_HTTP);
-        return;
-    }
-    if (v.answer != ACCESS_ALLOWED) {
-        serve_denied(c, &r, pw->settings, GATE_HTTP, &v);
-        return;
-    }
-    r.access_line = v.where;
-    serve_admitted(c, &r, NULL);
+    serve_read(c, &r);
+    free(r.externals);
 }
 
 void serve_request(struct client_conn *c, const struct head *h)

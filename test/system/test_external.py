@@ -240,3 +240,19 @@ def test_a_list_that_went_meanwhile_is_asked(start, origin):
     page = origin.page(ok(b'x', 'Cache-Control: max-age=600'))
     p = start(HELD, rules=BEFORE + 'adapted_http_access deny all\n')
     assert meanwhile(p, page, '') == 403
+
+
+# --- rewritten
+
+@pytest.mark.parametrize('code, times', [('%PATH', 2), ('%SRC', 1)])
+def test_a_rewritten_request_is_asked_about_anew_where_the_question_differs(make_proxy, origin, code, times):
+    page, other = origin.page(ok(b'x')), origin.page(ok(b'other'))
+    p = make_proxy(start=False)
+    helper = program(p, LOGGED.replace('\n    ', '\n') + 'def answer(first, rest):\n    asked([first, *rest])\n'
+                     f'    return "ERR" if first == {other.path!r} else "OK"\n')
+    p.configure(f'external_acl_type ext {code} {helper}\nacl ext external ext\nhttp_access allow ext\nhttp_access deny all\n'
+                'adapted_http_access allow ext\nadapted_http_access deny all\n'
+                f'url_rewrite_program {rewriter(p, f"OK rewrite-url={other.url}")}\n')
+    p.start()
+    assert p.get(page.url).status == (403 if code == '%PATH' else 200)
+    assert len(asked(p)) == times
