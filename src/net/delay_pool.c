@@ -70,6 +70,8 @@ static int64_t worth(const struct delay_rate *r)
 {
     int64_t w = r->restore / 20;
 
+    if (w > r->max)
+        w = r->max; /* a small bucket never has more */
     return w > MORSEL ? MORSEL : w < 1 ? 1 : w;
 }
 

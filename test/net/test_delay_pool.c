@@ -48,6 +48,24 @@ static uint64_t passed(struct delay_use *u, int64_t *now, int64_t seconds)
     return sum;
 }
 
+/* Where the bucket is smaller than what would be worth waking up for. */
+static void a_small_bucket_lets_bytes_pass(void **state)
+{
+    struct delay_config c = config();
+    struct delay_pool *p;
+    struct delay_use u = { 0 };
+    struct addr a = client("192.0.2.1");
+    int64_t now = 0;
+
+    (void)state;
+    c.rates[DELAY_ALL] = (struct delay_rate){ .restore = 100000, .max = 1000 };
+    p = delay_pool_new(&c, now);
+    delay_begin(&u, p, &a, SPAN_NONE, now);
+    assert_true(passed(&u, &now, 10) > 50000);
+    delay_end(&u);
+    delay_pool_unref(&p);
+}
+
 static void nothing_is_limited_without_a_pool(void **state)
 {
     struct delay_use u = { 0 };
@@ -206,6 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_limited_without_a_pool),
+        cmocka_unit_test(a_small_bucket_lets_bytes_pass),
         cmocka_unit_test(a_rate_is_kept),
         cmocka_unit_test(a_bucket_holds_no_more_than_its_maximum),
         cmocka_unit_test(levels),
