@@ -42,10 +42,9 @@ struct request {
     uint64_t draw;                      /* this request's number, for `acl x random` */
     unsigned client_connections;        /* of its client's address when it came; 0: not counted */
     struct notes *notes, *client_notes; /* annotations; NULL unless the settings make some */
-    struct external_memo
-        *externals;          /* what helper programs said; NULL: none was asked. Its own: freed with a kept copy, else
-                                         * by who read it from a head */
-    const char *access_line; /* FILE:LINE of the rule that let it in, the settings'; NULL: not let in yet */
+    /* What helper programs said; NULL: none was asked. Its own: freed with a kept copy, else by who read it from a head. */
+    struct external_memo *externals;
+    const char *access_line;            /* FILE:LINE of the rule that let it in, the settings'; NULL: not let in yet */
     enum user_state user_state;         /* admission.c finds it out when an access list asks */
     bool user_any_case;                 /* letter case doesn't count in names */
     bool user_stale;                    /* USER_ABSENT: they were right, but for a challenge that is used up */
