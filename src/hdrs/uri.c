@@ -40,6 +40,7 @@ static bool parse_connect(struct span target, struct uri *out, const char **why)
     bool has_port;
 
     out->form = URI_AUTHORITY;
+    out->authority = target;
     if (!authority_parse(target, &out->host, &out->host_is_ipv6, &out->port, &has_port, why))
         return false;
     return has_port || bad(why, "CONNECT without a port");
@@ -95,6 +96,7 @@ static bool parse_absolute(struct span target, struct uri *out, const char **why
             return bad(why, "bad byte in the userinfo");
         authority = span_of(at + 1, authority.len - (size_t)(at + 1 - authority.p));
     }
+    out->authority = authority;
     if (!authority_parse(authority, &out->host, &out->host_is_ipv6, &out->port, &has_port, why))
         return false;
     if (!has_port)

@@ -7,8 +7,9 @@ enum uri_form { URI_ORIGIN, URI_ABSOLUTE, URI_AUTHORITY, URI_ASTERISK };
 
 struct uri {
     enum uri_form form;
-    struct span scheme; /* absolute: as written; else empty */
-    struct span host;   /* reg-name, IPv4, or IPv6 without brackets; empty for origin and asterisk form */
+    struct span scheme;    /* absolute: as written; else empty */
+    struct span host;      /* reg-name, IPv4, or IPv6 without brackets; empty for origin and asterisk form */
+    struct span authority; /* absolute, authority: host[:port] as written, without userinfo; else empty */
     bool host_is_ipv6;
     uint16_t port;     /* given, or the scheme's default (http 80, https 443, ftp 21, else 0) */
     struct span path;  /* path and query: starts with '/'; absolute without a path: empty or "?query"; or "*" */

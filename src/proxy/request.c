@@ -50,8 +50,9 @@ struct effective { /* the pieces the canonical URI is made of */
     uint16_t port;
 };
 
-/* HTTP/1.1 needs exactly one Host, valid (RFC 9112 section 3.2); HTTP/1.0 may have none. */
-static bool read_host(const struct head *h, struct effective *e, bool *present, const char **what)
+/* HTTP/1.1 needs exactly one Host, valid (RFC 9112 section 3.2); HTTP/1.0 may have none. `judged` is the target's
+ * authority: a Host that repeats it, as it has to, is as good. */
+static bool read_host(const struct head *h, struct span judged, struct effective *e, bool *present, const char **what)
 {
     const struct head_field *f = head_find(h, TOKEN_HOST);
     bool has_port;
@@ -69,6 +70,8 @@ static bool read_host(const struct head *h, struct effective *e, bool *present, 
         *what = "empty Host field";
         return false;
     }
+    if (judged.len > 0 && span_eq(field_value(h, f), judged))
+        return true;
     if (!authority_parse(field_value(h, f), &e->host, &e->ipv6, &e->port, &has_port, what))
         return false;
     if (!has_port)
@@ -104,7 +107,7 @@ static bool effective_uri(struct request *r, const struct uri *u, const struct r
     bool present;
 
     *error = ERR_INVALID_REQ;
-    if (!read_host(r->head, &from_host, &present, what))
+    if (!read_host(r->head, u->authority, &from_host, &present, what))
         return false;
     if (u->form == URI_ABSOLUTE) { /* absolute-form wins over Host (RFC 9112 section 3.2.2) */
         *e = (struct effective){ u->scheme, u->host, u->path, u->host_is_ipv6, u->port };
@@ -208,7 +211,7 @@ static bool understand_target(struct request *r, struct span target, const struc
             *what = "CONNECT to an accelerator port";
             return false;
         }
-        return read_host(r->head, &ignored, &present, what);
+        return read_host(r->head, u.authority, &ignored, &present, what);
     }
     if (!effective_uri(r, &u, o, &e, error, what))
         return false;
