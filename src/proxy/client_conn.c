@@ -93,6 +93,7 @@ static void client_free(struct client_conn *c)
     client_tally_remove(pw->tally, &c->counted);
     notes_unref(&c->notes);
     free(c->auth.user);
+    free(c->tunnel_to);
     free(c);
     atomic_fetch_sub_explicit(&pw->n_clients, 1, memory_order_relaxed);
     count(counters_of(pw), CLIENT_CONNECTIONS_CLOSED, 1);

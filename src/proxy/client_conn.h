@@ -27,7 +27,8 @@ struct client_conn {
     struct proxy_worker *pw;
     int port; /* index into pw->settings->ports; -1: gone with a reload */
     struct addr peer, local;
-    struct notes *notes;          /* annotate_client's; NULL: none yet, or nobody makes any */
+    char *tunnel_to;     /* its CONNECT to there was asked who it is: only the same may follow; NULL: none was */
+    struct notes *notes; /* annotate_client's; NULL: none yet, or nobody makes any */
     struct auth_connection auth;  /* whose it is, by tokens */
     struct client_count *counted; /* its address's connections; NULL: not counted */
     uint8_t state;                /* enum client_state */
@@ -88,6 +89,7 @@ struct error_answer {
     struct addr server;
     struct span fields; /* lines to add to the head, each with its end */
     bool close;
+    bool asks_again; /* the same request is to come once more, here: a refused CONNECT doesn't end the connection */
 };
 void client_conn_error(struct client_conn *c, const struct error_answer *a);
 

@@ -1,6 +1,8 @@
 #include "proxy/client_conn_private.h"
 
+#include <stdlib.h>
 #include "base/clock.h"
+#include "base/mem.h"
 #include "proxy/account.h"
 #include "proxy/header_mangle.h"
 #include "proxy/reply.h"
@@ -18,6 +20,25 @@ static void reset_instead(struct client_conn *c, const struct error_answer *a)
         e.access_line = a->access_line;
     e.error_name = "TCP_RESET";
     account(c->pw, &e, a->r);
+}
+
+/* A body that nobody will read ends the connection; so do the bytes behind a refused CONNECT, which are the tunnel's and
+ * no requests (J21), but where the same CONNECT is to come again. */
+static bool must_close(const struct error_answer *a)
+{
+    const struct request *r = a->r;
+
+    return a->close || r == NULL || !r->keep_alive || (r->method == METHOD_CONNECT && !a->asks_again) ||
+           (r->framing.kind != FRAMING_NONE && !(r->framing.kind == FRAMING_LENGTH && r->framing.length == 0));
+}
+
+/* Whoever sends a tunnel's bytes before it is open must not have them taken for requests in the client's name. */
+static void expect_tunnel(struct client_conn *c, const struct error_answer *a)
+{
+    if (a->r == NULL || a->r->method != METHOD_CONNECT || c->close_after)
+        return;
+    free(c->tunnel_to);
+    c->tunnel_to = xspandup(a->r->uri.text);
 }
 
 void client_conn_error(struct client_conn *c, const struct error_answer *a)
@@ -65,16 +86,14 @@ void client_conn_error(struct client_conn *c, const struct error_answer *a)
         return;
     }
 
-    /* A body that nobody will read ends the connection; so do the bytes behind a refused CONNECT, which are the
-     * tunnel's and no requests (J21). */
-    if (a->close || a->r == NULL || !a->r->keep_alive || a->r->method == METHOD_CONNECT ||
-        (a->r->framing.kind != FRAMING_NONE && !(a->r->framing.kind == FRAMING_LENGTH && a->r->framing.length == 0)))
+    if (must_close(a))
         c->close_after = true;
     if (pw->draining)
         c->close_after = true;
     mime = error_page_make(&ctx, &head, &body, &status, &name);
     if (status >= 400 && !s->persistent_connection_after_error)
         c->close_after = true;
+    expect_tunnel(c, a);
     sb_span(&head, a->fields);
     {
         struct reply_tail tail = {

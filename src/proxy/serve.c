@@ -515,6 +515,13 @@ static void serve_read(struct client_conn *c, struct request *r)
     serve_admitted(c, r, NULL);
 }
 
+/* A CONNECT was asked for a login, and this isn't the same once more: it may be what somebody inside the tunnel, which
+ * isn't open, says. */
+static bool is_no_tunnel(const struct client_conn *c, const struct request *r)
+{
+    return c->tunnel_to != NULL && (r->method != METHOD_CONNECT || !span_eq(r->uri.text, span_str(c->tunnel_to)));
+}
+
 static void serve_annotated(struct client_conn *c, const struct head *h, struct notes *notes)
 {
     struct proxy_worker *pw = c->pw;
@@ -553,6 +560,15 @@ static void serve_annotated(struct client_conn *c, const struct head *h, struct 
         if (memchr(a.url.p, '@', a.url.len) != NULL)
             a.url = SPAN("error:invalid-request");
         client_conn_error(c, &a);
+        return;
+    }
+    if (is_no_tunnel(c, &r)) {
+        client_conn_error(
+            c, &(struct error_answer){ .id = ERR_INVALID_REQ,
+                                       .detail = "after a CONNECT that was asked for a login only the same may come",
+                                       .tag = TAG_NONE,
+                                       .r = &r,
+                                       .close = true });
         return;
     }
     serve_read(c, &r);

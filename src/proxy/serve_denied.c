@@ -49,6 +49,7 @@ static void ask_for_login(struct client_conn *c, const struct request *r, const 
         auth_challenge(c->pw->auth, &s->auth, offer_to(s, r),
                        &(struct auth_challenged){ r->accel, r->user_stale, span_str(r->user_token) }, &fields);
     a.fields = sb_view(&fields);
+    a.asks_again = a.status == 407 && (a.deny == NULL || a.deny->kind != DENY_REDIRECT);
     a.close = tokens->works && !tokens->keep_alive && r->user_token == NULL;
     client_conn_error(c, &a);
     sb_free(&fields);

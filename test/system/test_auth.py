@@ -180,13 +180,40 @@ def test_connect_asks_too(make, origin):
     p = make()
     with p.connect() as c:
         c.send(f'CONNECT {origin.authority} HTTP/1.1\r\nHost: {origin.authority}\r\n\r\n'.encode())
-        assert c.response('CONNECT').status == 407
-    with p.connect() as c:
+        r = c.response()
+        assert r.status == 407 and r.body and int(r.get('Content-Length')) == len(r.body)
+        assert r.get('Connection') != 'close', 'the same connection is to ask again'
         c.send(f'CONNECT {origin.authority} HTTP/1.1\r\nHost: {origin.authority}\r\n{login("bob")}\r\n\r\n'.encode())
         assert c.response('CONNECT').status == 200
         assert c.get(page.path, f'Host: {origin.authority}').body == b'inside'
     lines = p.logged(origin.authority, 2)
     assert [(line.what, line.user) for line in lines] == [('TCP_DENIED/407', '-'), ('TCP_TUNNEL/200', 'bob')]
+
+
+@pytest.mark.parametrize('version, fields', [('1.0', ''), ('1.1', 'Connection: close\r\n'),
+                                             ('1.1', 'Content-Length: 5\r\n')])
+def test_a_connect_that_ends_its_connection_is_not_waited_for(make, origin, version, fields):
+    p = make()
+    with p.connect() as c:
+        c.send(f'CONNECT {origin.authority} HTTP/{version}\r\nHost: {origin.authority}\r\n{fields}\r\n'.encode())
+        r = c.response()
+        assert (r.status, r.get('Connection')) == (407, 'close') and c.is_closed()
+
+
+@pytest.mark.parametrize('inside', ['GET {url} HTTP/1.1\r\nHost: x', 'GET {url} HTTP/1.1\r\nHost: x\r\nExpect: odd',
+                                    'CONNECT other.test:443 HTTP/1.1\r\nHost: other.test'])
+def test_what_was_meant_for_a_tunnel_is_no_request(make, origin, inside):
+    """A client that doesn't wait for the 200 may send what somebody else wrote: here the next request would be in its name."""
+    page = origin.page(ok(b'inside', FRESH))
+    p = make(BASIC + 'acl tunnel method CONNECT\nacl known proxy_auth REQUIRED\n'
+             'http_access allow !tunnel\nhttp_access allow known\nhttp_access deny all')
+    connect = f'CONNECT {origin.authority} HTTP/1.1\r\nHost: {origin.authority}\r\n\r\n'
+    with p.connect() as c:
+        c.send((connect + inside.format(url=page.url) + '\r\n\r\n').encode())
+        assert c.response().status == 407
+        assert c.response().status in (400, 417)
+        assert c.is_closed()
+    assert page.count == 0
 
 
 HOSTILE = {
@@ -470,6 +497,15 @@ def test_digest_logs_in(make_digest, origin):
     assert p.get(page.url, ann.field(page.url, method='POST')).status == 407, 'for another method'
     assert [line.user for line in p.logged(page.url, 8)] == ['-', 'ann', 'ann', 'ann', 'ann', 'nobody', 'ann', 'ann']
     assert page.count == 1 and page.requests[0].get('Proxy-Authorization') is None
+
+
+def test_curl_opens_its_tunnel_on_the_connection_that_was_asked(make_digest, origin):
+    page = origin.page(ok(b'inside'))
+    p = make_digest()
+    r = subprocess.run(['curl', '-sS', '--noproxy', '', '--proxytunnel', '--proxy-digest', '-U', 'ann:secret', '-w', ' %{num_connects}',
+                        '-x', f'http://127.0.0.1:{p.port}', page.url], capture_output=True, text=True, timeout=60)
+    assert r.stdout == 'inside 1', r.stderr
+    assert [(line.what, line.user) for line in p.logged(origin.authority, 2)] == [('TCP_DENIED/407', '-'), ('TCP_TUNNEL/200', 'ann')]
 
 
 def test_digest_offers_the_better_algorithm_first(make_digest, origin):
