@@ -243,7 +243,8 @@ const struct directive directives_working[] = {
                  "often; others are\n"
                  "tried in order, default ones last. max-conn: connections to it, those kept open included; standby: "
                  "how many are kept\n"
-                 "ready. connect-fail-limit (10) failures in a row make it dead until a connection can be made again.",
+                 "ready. connect-fail-limit (10) failures in a row make it dead until a connection can be made again.\n"
+                 "weighted-round-robin is round-robin: its turns go by weight= alone, not by how far a peer is.",
       .flags = REPEATS },
     { "cache_peer_access", &kind_peer_access, AT(peers), NULL,
       .meaning = "cache_peer_access peer allow|deny [!]acl...\n"

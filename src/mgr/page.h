@@ -20,7 +20,11 @@ page_handler counters_page, five_minutes_page, sixty_minutes_page, utilization_p
 page_handler info_page;                                                              /* info_page.c */
 page_handler service_times_page, histograms_page;                                    /* service_times_page.c */
 page_handler reasons_page;                                                           /* reasons_page.c */
-page_handler storedir_page, objects_page;                                            /* store_page.c */
+page_handler server_list_page, carp_page, userhash_page, sourcehash_page;            /* peers_page.c */
+page_handler redirector_page, store_id_page, external_acl_page;                      /* helpers_page.c */
+page_handler basic_authenticator_page, digest_authenticator_page, negotiate_authenticator_page;
+page_handler delay_page;                  /* delay_page.c */
+page_handler storedir_page, objects_page; /* store_page.c */
 
 /* Label and value of mgr:info and mgr:service_times: the same seven groups. kind SERVICE_TIME_N: not kept, all
  * zeros. */

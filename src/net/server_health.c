@@ -7,6 +7,8 @@ struct server_health {
     atomic_uint refs, failures; /* failures: in a row */
     atomic_int connections;
     atomic_bool dead;
+    _Atomic int64_t failed; /* wall clock: the last failure; 0: none */
+    _Atomic uint64_t requests;
     _Atomic int64_t tried; /* monotonic: when a dead one was tried last */
 };
 
@@ -59,11 +61,27 @@ int server_health_connections(const struct server_health *h)
     return atomic_load_explicit(&((struct server_health *)(uintptr_t)h)->connections, memory_order_relaxed);
 }
 
-bool server_health_failed(struct server_health *h, unsigned limit)
+bool server_health_failed(struct server_health *h, unsigned limit, int64_t now)
 {
     unsigned n = atomic_fetch_add_explicit(&h->failures, 1, memory_order_relaxed) + 1;
 
+    atomic_store_explicit(&h->failed, now, memory_order_relaxed);
     return n >= limit && !atomic_exchange_explicit(&h->dead, true, memory_order_relaxed);
+}
+
+int64_t server_health_last_failure(const struct server_health *h)
+{
+    return atomic_load_explicit(&((struct server_health *)(uintptr_t)h)->failed, memory_order_relaxed);
+}
+
+void server_health_count_request(struct server_health *h)
+{
+    atomic_fetch_add_explicit(&h->requests, 1, memory_order_relaxed);
+}
+
+uint64_t server_health_requests(const struct server_health *h)
+{
+    return atomic_load_explicit(&((struct server_health *)(uintptr_t)h)->requests, memory_order_relaxed);
 }
 
 bool server_health_answered(struct server_health *h)

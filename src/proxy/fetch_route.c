@@ -97,6 +97,8 @@ static bool send_request(struct fetch *f, int fd)
                           (f->validating || f->n_variants > 0 || f->begins != NULL ? OWN_CONDITIONS : 0),
                       &f->out, 0);
     count(counters_of(f->pw), SERVER_HTTP_REQUESTS, 1);
+    if (fetch_peer(f) != NULL)
+        server_health_count_request(fetch_peer(f)->health);
     stream_open(&f->stream, f->pw->worker, fd, server_ready);
     if (fetch_wants_body(f) && request_expects_continue(f->request))
         worker_timer_set(f->pw->worker, &f->expect, f->settings->expect_continue_timeout, continue_is_late);

@@ -1,6 +1,7 @@
 #include "proxy/peer_probe.h"
 
 #include <stdlib.h>
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/connect.h"
@@ -25,7 +26,7 @@ void peer_answered(const struct peer_setting *p)
 
 void peer_failed(const struct peer_setting *p)
 {
-    if (server_health_failed(p->health, (unsigned)p->fail_limit))
+    if (server_health_failed(p->health, (unsigned)p->fail_limit, clock_wall_us()))
         log_line(LOG_IMPORTANT, "Detected DEAD Parent: %s: %d connections in a row failed", p->name, p->fail_limit);
 }
 

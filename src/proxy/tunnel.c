@@ -337,6 +337,8 @@ static void connected(void *ctx, int fd, int error, const struct endpoints *ends
         next_route(t, ERR_CONNECT_FAIL, error);
         return;
     }
+    if (parent != NULL)
+        server_health_count_request(parent->health);
     t->stamp = worker_mono(t->pw->worker);
     stream_open(&t->server, t->pw->worker, fd, server_ready);
     if (parent != NULL && !parent->originserver) {

@@ -93,15 +93,20 @@ static void health(void **state)
     server_health_give(&a);
     assert_int_equal(server_health_connections(h), 0);
 
-    assert_false(server_health_failed(h, 3));
-    assert_false(server_health_failed(h, 3));
+    assert_int_equal(server_health_last_failure(h), 0);
+    assert_false(server_health_failed(h, 3, 77));
+    assert_int_equal(server_health_last_failure(h), 77);
+    server_health_count_request(h);
+    server_health_count_request(h);
+    assert_int_equal(server_health_requests(h), 2);
+    assert_false(server_health_failed(h, 3, 77));
     assert_false(server_health_answered(h)); /* not in a row */
-    assert_false(server_health_failed(h, 3));
-    assert_false(server_health_failed(h, 3));
+    assert_false(server_health_failed(h, 3, 77));
+    assert_false(server_health_failed(h, 3, 77));
     assert_false(server_health_is_dead(h));
     assert_false(server_health_wants_probe(h, 1000, 10));
-    assert_true(server_health_failed(h, 3));
-    assert_false(server_health_failed(h, 3)); /* said once */
+    assert_true(server_health_failed(h, 3, 77));
+    assert_false(server_health_failed(h, 3, 77)); /* said once */
     assert_true(server_health_is_dead(h));
     assert_true(server_health_wants_probe(h, 1000, 10));
     assert_false(server_health_wants_probe(h, 1009, 10));
