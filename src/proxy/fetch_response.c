@@ -130,6 +130,7 @@ static bool take_body_bytes(struct fetch *f, struct span in)
 static bool upgraded(struct fetch *f, const struct head *h, struct span rest)
 {
     struct transaction *owner = f->owner;
+    struct server_health *place = f->place;
     struct strbuf first = { 0 };
     int fd;
 
@@ -143,7 +144,8 @@ static bool upgraded(struct fetch *f, const struct head *h, struct span rest)
     sb_span(&first, rest);
     fd = stream_take(&f->stream);
     f->owner = NULL;
-    transaction_upgraded(owner, fd, &first);
+    f->place = NULL; /* the connection lives on in the tunnel */
+    transaction_upgraded(owner, fd, place, &first);
     fill_fail(f->fill, 0, 0);
     return fetch_end(f);
 }

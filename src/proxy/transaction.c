@@ -433,7 +433,7 @@ void transaction_fetch_alone(struct transaction *t)
 
 /* --- the client ------------------------------------------------------------------------------------------------- */
 
-void transaction_upgraded(struct transaction *t, int fd, struct strbuf *first)
+void transaction_upgraded(struct transaction *t, int fd, struct server_health *place, struct strbuf *first)
 {
     struct client_conn *c = t->client;
     struct strbuf bytes = { 0 };
@@ -445,7 +445,7 @@ void transaction_upgraded(struct transaction *t, int fd, struct strbuf *first)
     (void)fill_detach(&t->reader);
     c->tx = NULL;
     t->log.status = 101;
-    tunnel_adopt(c, request_ref(t->request), settings_ref(t->settings), &t->log, fd, &bytes);
+    tunnel_adopt(c, request_ref(t->request), settings_ref(t->settings), &t->log, fd, place, &bytes);
     transaction_free(t);
 }
 

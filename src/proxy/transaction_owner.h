@@ -20,6 +20,6 @@ void transaction_fetch_over(struct transaction *t, bool request_unfinished);
 void transaction_continue(struct transaction *t);
 /* A 1xx of the origin, but 101. */
 void transaction_interim(struct transaction *t, const struct head *h);
-/* The origin took the change of protocol: fd leads there, `first` (taken over) goes to the client first. t is gone
- * afterwards, and so must be its fetch. */
-void transaction_upgraded(struct transaction *t, int fd, struct strbuf *first);
+/* The origin took the change of protocol: fd leads there and has that place among the peer's (taken over; NULL: none),
+ * `first` (taken over) goes to the client first. t is gone afterwards, and so must be its fetch. */
+void transaction_upgraded(struct transaction *t, int fd, struct server_health *place, struct strbuf *first);

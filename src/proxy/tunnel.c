@@ -444,7 +444,7 @@ void tunnel_start(struct client_conn *c, struct request *r, struct settings *set
 }
 
 void tunnel_adopt(struct client_conn *c, struct request *r, struct settings *settings, const struct log_entry *log,
-                  int fd, struct strbuf *first)
+                  int fd, struct server_health *place, struct strbuf *first)
 {
     struct tunnel *t = xcalloc(1, sizeof *t);
 
@@ -453,6 +453,7 @@ void tunnel_adopt(struct client_conn *c, struct request *r, struct settings *set
     t->settings = settings;
     t->request = r;
     t->began = t->stamp = worker_mono(c->pw->worker);
+    t->place = place;
     t->log = *log;
     /* Its spans were those of a copy of the request that goes; ours is another reference to the same. */
     t->log.tag = TAG_TCP_TUNNEL;

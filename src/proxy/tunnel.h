@@ -12,10 +12,11 @@ struct tunnel;
 
 /* c becomes CLIENT_TUNNEL. r, settings (those r began with): a reference of each is taken over. */
 void tunnel_start(struct client_conn *c, struct request *r, struct settings *settings);
-/* An upgraded connection: fd leads to the server, `first` (taken over) goes to the client first; log as far as it is
- * known. r, settings: references are taken over. */
+/* An upgraded connection: fd leads to the server and has that place among the peer's (given back when the tunnel ends;
+ * NULL: none), `first` (taken over) goes to the client first; log as far as it is known. r, settings: references are
+ * taken over. */
 void tunnel_adopt(struct client_conn *c, struct request *r, struct settings *settings, const struct log_entry *log,
-                  int fd, struct strbuf *first);
+                  int fd, struct server_health *place, struct strbuf *first);
 /* From client_conn. */
 void tunnel_client_ready(struct tunnel *t, unsigned what);
 void tunnel_client_gone(struct tunnel *t);

@@ -7,10 +7,11 @@ from collections import Counter
 
 import pytest
 
-from client import Task, soon
+from client import Task, request, soon
 from origin import HANG, Origin, message, ok
 from proxy import free_port
 from test_auth import HASHES
+from test_intermediary import UPGRADE, echo_once
 
 
 class Parent(Origin):
@@ -252,6 +253,17 @@ def test_connect_through_a_parent(make_proxy, origin):
             d.send(f'CONNECT {origin.authority} HTTP/1.1\r\nHost: {origin.authority}\r\n\r\n'.encode())
             assert d.response('CONNECT').status == 503, 'the one connection is in use'
     soon(lambda: p.get(page.url).status == 200, 'its place is free again')
+
+
+def test_an_upgraded_connection_keeps_its_place(make_proxy, parents):
+    parent, = parents(b'', script=[echo_once, ok(b'x')])
+    p = make_proxy(parent.line('max-conn=1') + NEVER + 'http_upgrade_request_protocols websocket allow all\n')
+    with p.connect() as c:
+        c.send(request('GET', 'http://x.test/', *UPGRADE))
+        assert c.reader.line().startswith('HTTP/1.1 101 ')
+        assert p.get('http://x.test/2').status == 503, 'the one connection is in use'
+        assert len(parent.connections) == 1
+    soon(lambda: p.get('http://x.test/3').body == b'x', 'its place is free again')
 
 
 @pytest.mark.parametrize('login, status', [('login=PASS', 407), ('', 502)])
