@@ -251,7 +251,20 @@ const struct directive directives_working[] = {
                  "Which requests a peer may get. Without any line all.",
       .flags = REPEATS },
     { "forward_max_tries", &kind_count, AT(forward_max_tries), "25",
-      .meaning = "How many addresses or peers are tried for one request.", .low = 1, .high = 1000 },
+      .meaning = "How many tries one request gets: addresses and peers, and connections that had rested and were gone.",
+      .low = 1, .high = 1000 },
+    { "connect_retries", &kind_count, AT(connect_retries), "0",
+      .meaning =
+          "How many more tries an address gets that a connection couldn't be made to, within connect_timeout. They "
+          "don't count\n"
+          "for forward_max_tries.",
+      .high = 10 },
+    { "retry_on_error", &kind_switch, AT(retry_on_error), "off",
+      .meaning =
+          "Another address or peer is asked after a response of status 403, 500, 501 or 503, where the request may be "
+          "repeated\n"
+          "and forward_max_tries and forward_timeout let it. After 502 and 504 (a gateway failed) that happens "
+          "anyway." },
     { "dead_peer_timeout", &kind_duration, AT(dead_peer_timeout), "10 seconds",
       .meaning = "How long a dead peer is left alone before a connection to it is tried again.", .low = 1 },
     { "prefer_direct", &kind_switch, AT(prefer_direct), "off",
@@ -533,6 +546,28 @@ const struct directive directives_working[] = {
       .meaning = "Connections to origins and peers are kept for the next request." },
     { "persistent_connection_after_error", &kind_switch, AT(persistent_connection_after_error), "on",
       .meaning = "A client's connection stays open after a response of status 400 or more." },
+    { "server_pconn_for_nonretriable", &kind_access, AT(server_pconn_for_nonretriable), NULL,
+      .meaning =
+          "server_pconn_for_nonretriable allow|deny [!]acl...\n"
+          "Which requests that can't be repeated (POST, those with a body) may use a connection that has rested. When\n"
+          "the server closes it just then, the client gets a 502. Without any line none: they get one of their own.",
+      .flags = REPEATS },
+    { "pconn_lifetime", &kind_duration, AT(pconn_lifetime), "0 seconds",
+      .meaning =
+          "How old a connection may be and still be kept for another request: an older one of a client ends with the "
+          "next\n"
+          "answer, or when it has rested for a second; one to a server isn't used again. 0: any age." },
+    { "tcp_recv_bufsize", &kind_size, AT(tcp_recv_bufsize), "0 KB",
+      .meaning = "The kernel's receive buffer of each connection, to clients and servers. 0: as the kernel chooses and "
+                 "adapts; ports\n"
+                 "that had another size need a restart for that.",
+      .high = 1024 * MB },
+    { "force_request_body_continuation", &kind_access, AT(force_request_body_continuation), NULL,
+      .meaning = "force_request_body_continuation allow|deny [!]acl...\n"
+                 "Which clients that wait for a 100 (Continue) get it from here, at once, instead of from the server. "
+                 "Without any line\n"
+                 "none, but see expect_continue_timeout.",
+      .flags = REPEATS },
     { "http_upgrade_request_protocols", &kind_upgrade, AT(upgrades), NULL,
       .meaning = "http_upgrade_request_protocols protocol|OTHER allow|deny [!]acl...\n"
                  "Protocols a client may ask to change to, such as websocket; OTHER: those without lines of their own. "
@@ -600,6 +635,15 @@ const struct directive directives_working[] = {
       .high = 10000000 },
     { "happy_eyeballs_connect_timeout", &kind_duration, AT(happy_eyeballs_connect_timeout), "250",
       .meaning = "Milliseconds until an address of the other family is tried beside the first.", .flags = UNIT_MS },
+    { "happy_eyeballs_connect_gap", &kind_count, AT(happy_eyeballs_connect_gap), "-1",
+      .meaning = "Milliseconds between any two such connections beside a first, of the whole process. -1: none.",
+      .flags = MAY_BE_NEGATIVE, .high = 3600000 },
+    { "happy_eyeballs_connect_limit", &kind_count, AT(happy_eyeballs_connect_limit), "-1",
+      .meaning =
+          "How many such connections may be under way, in the whole process. 0: the next address is tried when the "
+          "one before\n"
+          "has failed. -1: any number.",
+      .flags = MAY_BE_NEGATIVE, .high = 1000000 },
     /* the file itself */
     { "configuration_includes_quoted_values", &kind_quoted_values, 0, "off",
       .meaning =

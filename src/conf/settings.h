@@ -208,7 +208,7 @@ struct settings {
 
     struct access_list *http_access, *http_reply_access, *cache, *store_miss, *send_hit, *always_direct, *never_direct,
         *proxy_protocol_access, *follow_x_forwarded_for, *adapted_http_access, *miss_access,
-        *collapsed_forwarding_access;
+        *collapsed_forwarding_access, *server_pconn_for_nonretriable, *force_request_body_continuation;
 
     struct auth_settings auth;
     struct program_setting auth_programs[AUTH_SCHEME_N]; /* auth_param's program and children */
@@ -270,14 +270,17 @@ struct settings {
     bool client_persistent_connections, server_persistent_connections, persistent_connection_after_error;
     bool request_entities;
     enum tristate half_closed_clients;
-    int forward_max_tries;
+    int forward_max_tries, connect_retries;
+    bool retry_on_error;
     bool prefer_direct, nonhierarchical_direct;
     int64_t dead_peer_timeout;
 
     /* waits */
     int64_t connect_timeout, peer_connect_timeout, forward_timeout, read_timeout, write_timeout, request_timeout,
         request_start_timeout, client_idle_pconn_timeout, server_idle_pconn_timeout, client_lifetime,
-        happy_eyeballs_connect_timeout, expect_continue_timeout;
+        happy_eyeballs_connect_timeout, expect_continue_timeout, pconn_lifetime; /* pconn_lifetime 0: any age */
+    int happy_eyeballs_connect_gap, happy_eyeballs_connect_limit;                /* milliseconds, count; -1: none */
+    uint64_t tcp_recv_bufsize;                                                   /* 0: the kernel's */
 
     /* names */
     char *hosts_file, *append_domain;

@@ -14,6 +14,11 @@ struct connect_config {
     int64_t timeout_us;       /* connect_timeout, over all addresses */
     int64_t attempt_us;       /* happy_eyeballs_connect_timeout: pause before the next one starts too */
     const struct addr *local; /* tcp_outgoing_address: one for each address, or family 0 for any; NULL: any for all */
+    unsigned retries;         /* connect_retries: more tries of an address that failed, before it is given up */
+    int spares_max;           /* happy_eyeballs_connect_limit: connections under way beside another one for the same
+                                 asker, in the whole process; -1: any number, 0: one address after the other */
+    int64_t spare_gap_us;     /* happy_eyeballs_connect_gap: between the starts of two of those; <= 0: none */
+    int receive_buffer;       /* tcp_recv_bufsize, in bytes; 0: the kernel's */
 };
 
 /* fd: connected, non-blocking, close-on-exec, TCP_NODELAY, the callee's; or -1 with error an errno (ETIMEDOUT,

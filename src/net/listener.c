@@ -163,6 +163,11 @@ void listener_start(struct listener *l, struct worker *w, int fd,
         pause_accepting(l, strerror(errno));
 }
 
+void listener_receive_buffer(struct listener *l, int bytes)
+{
+    set_int(l->fd, SOL_SOCKET, SO_RCVBUF, bytes); /* inherited */
+}
+
 void listener_stop(struct listener *l)
 {
     if (l->worker == NULL || l->fd < 0)

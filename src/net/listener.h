@@ -26,5 +26,7 @@ struct listener {
  * minute. */
 void listener_start(struct listener *l, struct worker *w, int fd,
                     void (*accepted)(struct listener *l, int fd, const struct addr *peer));
+/* The kernel's receive buffer, in bytes, of what is accepted from now on. */
+void listener_receive_buffer(struct listener *l, int bytes);
 /* Stops accepting; the descriptor stays open (it may be shared). */
 void listener_stop(struct listener *l);

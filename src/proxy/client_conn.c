@@ -415,6 +415,8 @@ void client_conn_sweep(struct client_conn *c, int64_t mono)
                 refuse_slow_head(c);
         } else if (quiet > (c->had_request ? s->client_idle_pconn_timeout : s->request_start_timeout)) {
             give_up(c, !c->had_request);
+        } else if (client_conn_is_old(c) && client_conn_rests(c, mono)) {
+            give_up(c, false);
         }
         break;
     case CLIENT_LINGER:

@@ -93,6 +93,14 @@ struct error_answer {
 };
 void client_conn_error(struct client_conn *c, const struct error_answer *a);
 
+/* Beyond pconn_lifetime: the next answer is its last. */
+static inline bool client_conn_is_old(const struct client_conn *c)
+{
+    int64_t lifetime = c->pw->settings->pconn_lifetime;
+
+    return lifetime > 0 && worker_mono(c->pw->worker) - c->opened > lifetime;
+}
+
 /* Called by the worker's tick. */
 void client_conn_sweep(struct client_conn *c, int64_t mono);
 /* Between two requests for a second or longer: nothing is lost when it is closed. */

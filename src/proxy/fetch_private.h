@@ -34,8 +34,12 @@ struct fetch {
     enum fetch_state state;
     struct mail *mail; /* room in the fill */
     struct route routes[ROUTES_MAX];
-    size_t n_routes, route; /* the one in use */
-    char *pool_name;        /* of the server in use */
+    size_t n_routes, route;  /* the one in use */
+    size_t tries;            /* so far, of forward_max_tries */
+    size_t offered;          /* addresses the connector may try */
+    struct addr refusers[8]; /* of the route in use: answered with an error that calls for another try */
+    size_t n_refusers;
+    char *pool_name; /* of the server in use */
     struct resolve_query query;
     struct connector *connector;
     struct stream stream;
@@ -84,6 +88,12 @@ const struct peer_setting *fetch_peer(const struct fetch *f);
 bool fetch_open_route(struct fetch *f);
 /* The connection failed: asks again where RFC 9110 section 9.2.2 allows, or tries the next route, or fails. */
 bool fetch_fail_or_retry(struct fetch *f, enum error_id error, int sys_errno);
+
+/* Does a response of that status call for another try (retry_on_error), and is there an address or peer left for it? */
+bool fetch_has_elsewhere(struct fetch *f, int status);
+/* There is: asks there, on a new connection, so that its answer, and with it our caller's bytes, can't come before we
+ * have returned. */
+bool fetch_go_elsewhere(struct fetch *f);
 
 /* --- fetch_request.c */
 

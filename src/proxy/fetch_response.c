@@ -7,6 +7,7 @@
 #include "proxy/header_mangle.h"
 #include "proxy/interim.h"
 #include "proxy/mail.h"
+#include "proxy/outgoing.h"
 #include "proxy/stale.h"
 #include "proxy/upgrade.h"
 
@@ -28,7 +29,8 @@ static bool response_complete(struct fetch *f, bool surplus)
     if (reusable) {
         int fd = stream_take(&f->stream);
 
-        pool_put(f->pw->pool, span_str(f->pool_name), fd, &f->ends, f->settings->server_idle_pconn_timeout, f->place);
+        pool_put(f->pw->pool, span_str(f->pool_name), fd, &f->ends,
+                 outgoing_rest(f->settings, &f->ends, worker_mono(f->pw->worker)), f->place);
         f->place = NULL;
     }
     return fetch_end(f);
@@ -55,6 +57,8 @@ static bool final_head(struct fetch *f, const struct head *h, struct span rest)
     fetch_log(f)->server_status = h->status;
     fetch_log(f)->server_us = worker_mono(f->pw->worker) - f->sent;
     old_servers_note(&f->pw->old_servers, f->pool_name, h->minor_version == 0);
+    if (fetch_has_elsewhere(f, h->status))
+        return fetch_go_elsewhere(f);
     if ((f->validating || f->n_variants > 0) && h->status == 304) {
         if ((f->validating || fetch_select_variant(f, h)) && fetch_revalidate(f, h))
             return response_complete(f, rest.len > 0);

@@ -20,6 +20,17 @@ const struct peer_setting *fetch_peer(const struct fetch *f)
     return f->routes[f->route].peer;
 }
 
+/* Of forward_timeout. */
+static int64_t time_left(const struct fetch *f)
+{
+    return f->began + f->settings->forward_timeout - worker_mono(f->pw->worker);
+}
+
+static bool may_try(const struct fetch *f)
+{
+    return f->tries < (size_t)f->settings->forward_max_tries && time_left(f) > OUTGOING_LEAST_US;
+}
+
 static bool is_repeatable(const struct fetch *f)
 {
     return f->body.kind == FRAMING_NONE && method_is_idempotent(f->request->method);
@@ -28,7 +39,7 @@ static bool is_repeatable(const struct fetch *f)
 bool fetch_fail_or_retry(struct fetch *f, enum error_id error, int sys_errno)
 {
     /* An idle connection that the server closed just as we used it: nothing was answered, ask again on a new one. */
-    if (f->reused && !f->retried && f->state == FETCH_HEAD && f->received == 0 && is_repeatable(f)) {
+    if (f->reused && !f->retried && f->state == FETCH_HEAD && f->received == 0 && is_repeatable(f) && may_try(f)) {
         f->retried = true;
         fetch_drop_connection(f);
         return fetch_open_route(f);
@@ -61,6 +72,14 @@ static void continue_is_late(struct worker_timer *t)
 
     if (f->state == FETCH_HEAD && fetch_wants_body(f) && f->body.received == 0 && f->owner != NULL)
         transaction_continue(f->owner);
+}
+
+/* How long the server has for its 100. */
+static int64_t continue_wait(const struct fetch *f)
+{
+    return request_allowed(f->settings->force_request_body_continuation, f->request)
+               ? 0
+               : f->settings->expect_continue_timeout;
 }
 
 static bool send_request(struct fetch *f, int fd)
@@ -101,7 +120,7 @@ static bool send_request(struct fetch *f, int fd)
         server_health_count_request(fetch_peer(f)->health);
     stream_open(&f->stream, f->pw->worker, fd, server_ready);
     if (fetch_wants_body(f) && request_expects_continue(f->request))
-        worker_timer_set(f->pw->worker, &f->expect, f->settings->expect_continue_timeout, continue_is_late);
+        worker_timer_set(f->pw->worker, &f->expect, continue_wait(f), continue_is_late);
     return fetch_pump_out(f);
 }
 
@@ -111,6 +130,7 @@ static void connected(void *ctx, int fd, int error, const struct endpoints *ends
 
     f->connector = NULL;
     f->ends = *ends;
+    f->tries += fd < 0 ? f->offered : 1;
     if (fetch_peer(f) != NULL)
         (fd < 0 ? peer_failed : peer_answered)(fetch_peer(f));
     if (fd < 0) {
@@ -130,18 +150,17 @@ static struct departure departure_of(const struct fetch *f)
 
 static void connect_to(struct fetch *f, const struct addr *addrs, size_t n)
 {
-    const struct peer_setting *peer = fetch_peer(f);
     const struct departure departure = departure_of(f);
     struct addr from[CONNECT_ADDRS_MAX];
-    struct connect_config c = {
-        .timeout_us = peer == NULL                ? f->settings->connect_timeout
-                      : peer->connect_timeout > 0 ? peer->connect_timeout
-                                                  : f->settings->peer_connect_timeout,
-        .attempt_us = f->settings->happy_eyeballs_connect_timeout,
-    };
+    struct connect_config c = outgoing_connect(f->settings, fetch_peer(f), time_left(f));
+    /* One at least: what a validation's answer calls for isn't another try. */
+    size_t most = (size_t)f->settings->forward_max_tries, tries = most > f->tries ? most - f->tries : 1;
 
     if (n > CONNECT_ADDRS_MAX)
         n = CONNECT_ADDRS_MAX;
+    if (n > tries)
+        n = tries;
+    f->offered = n;
     c.local = outgoing_addresses(&departure, addrs, n, from);
     f->state = FETCH_CONNECT;
     f->connector = connect_start(f->pw->worker, addrs, n, &c, connected, f);
@@ -168,12 +187,42 @@ static bool addresses_allowed(struct fetch *f, const struct addr *addrs, size_t 
     return false;
 }
 
+static bool has_refused(const struct fetch *f, const struct addr *a)
+{
+    for (size_t i = 0; i < f->n_refusers; i++)
+        if (addr_eq(&f->refusers[i], a))
+            return true;
+    return false;
+}
+
+/* Those of n that may still be asked. */
+static size_t leave_out_refusers(const struct fetch *f, const struct addr *addrs, size_t n,
+                                 struct addr out[RESOLVE_ADDRS_MAX])
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (!has_refused(f, &addrs[i]))
+            out[left++] = addrs[i];
+    return left;
+}
+
 static void resolved(struct resolve_query *q, enum resolve_status status, const struct addr *addrs, size_t n)
 {
     struct fetch *f = CONTAINER_OF(q, struct fetch, query);
+    struct addr others[RESOLVE_ADDRS_MAX];
 
     fetch_log(f)->dns_us = worker_mono(f->pw->worker) - f->stamp;
+    if (f->n_refusers > 0 && n > 0) {
+        n = leave_out_refusers(f, addrs, n, others);
+        addrs = others;
+        if (n == 0) { /* the name has other addresses than a moment ago */
+            (void)next_route(f, ERR_CANNOT_FORWARD, 0);
+            return;
+        }
+    }
     if (status != RESOLVE_OK || n == 0) {
+        f->tries++;
         if (fetch_peer(f) != NULL)
             peer_failed(fetch_peer(f));
         fetch_log(f)->hier = HIER_NONE;
@@ -202,8 +251,9 @@ bool fetch_open_route(struct fetch *f)
             transaction_length_required(f->owner);
         return fetch_fail(f, ERR_INVALID_REQ, 0);
     }
-    /* What can't be repeated doesn't go on a connection that may be closing. */
-    if (is_repeatable(f) && !f->retried && !f->upgrade)
+    /* What can't be repeated doesn't go on a connection that may be closing, unless that is risked. */
+    if ((is_repeatable(f) || request_allowed(f->settings->server_pconn_for_nonretriable, f->request)) && !f->retried &&
+        !f->upgrade)
         fd = pool_get(f->pw->pool, span_str(f->pool_name), f->settings->n_outgoing > 0 ? outgoing_fits : NULL,
                       &departure, &f->ends, &f->place);
     /* It may have been opened for somebody who may go there. */
@@ -213,6 +263,7 @@ bool fetch_open_route(struct fetch *f)
     }
     if (fd >= 0) {
         f->reused = true;
+        f->tries++;
         return send_request(f, fd);
     }
     if (peer != NULL && !server_health_take(peer->health, peer->max_conn))
@@ -230,10 +281,62 @@ static bool next_route(struct fetch *f, enum error_id error, int sys_errno)
 {
     fetch_drop_connection(f);
     f->retried = false;
-    if (f->route + 1 < f->n_routes && f->route + 1 < (size_t)f->settings->forward_max_tries &&
-        worker_mono(f->pw->worker) - f->began < f->settings->forward_timeout) {
+    if (f->route + 1 < f->n_routes && may_try(f)) {
         f->route++;
+        f->n_refusers = 0;
         return fetch_open_route(f);
     }
     return fetch_fail(f, error, sys_errno);
+}
+
+/* --- after an error response ------------------------------------------------------------------------------------ */
+
+/* A gateway that couldn't; or, with retry_on_error, a server that wouldn't. */
+static bool calls_for_another(const struct settings *s, int status)
+{
+    switch (status) {
+    case 502:
+    case 504: return true;
+    case 403:
+    case 500:
+    case 501:
+    case 503: return s->retry_on_error;
+    default: return false;
+    }
+}
+
+/* Has the route in use an address, besides its peer's, that hasn't answered with an error? One that is known already. */
+static bool has_other_address(struct fetch *f)
+{
+    const struct peer_setting *peer = fetch_peer(f);
+    struct addr addrs[RESOLVE_ADDRS_MAX];
+    bool negative;
+    size_t n = resolve_cached(f->pw->resolver, peer ? span_str(peer->host) : f->request->uri.host, f->ends.peer.port,
+                              addrs, &negative);
+
+    if (f->n_refusers == sizeof f->refusers / sizeof f->refusers[0])
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (!addr_eq(&addrs[i], &f->ends.peer) && !has_refused(f, &addrs[i]))
+            return true;
+    return false;
+}
+
+bool fetch_has_elsewhere(struct fetch *f, int status)
+{
+    return calls_for_another(f->settings, status) && is_repeatable(f) && may_try(f) &&
+           (f->route + 1 < f->n_routes || has_other_address(f));
+}
+
+bool fetch_go_elsewhere(struct fetch *f)
+{
+    if (has_other_address(f)) {
+        f->refusers[f->n_refusers++] = f->ends.peer;
+    } else {
+        f->route++;
+        f->n_refusers = 0;
+    }
+    fetch_drop_connection(f);
+    f->retried = true;
+    return fetch_open_route(f);
 }

@@ -39,6 +39,31 @@ const struct addr *outgoing_addresses(const struct departure *d, const struct ad
     return from;
 }
 
+struct connect_config outgoing_connect(const struct settings *s, const struct peer_setting *peer, int64_t left)
+{
+    int64_t timeout = peer == NULL                ? s->connect_timeout
+                      : peer->connect_timeout > 0 ? peer->connect_timeout
+                                                  : s->peer_connect_timeout;
+
+    if (left < timeout)
+        timeout = left > 0 ? left : 0;
+    return (struct connect_config){
+        .timeout_us = timeout,
+        .attempt_us = s->happy_eyeballs_connect_timeout,
+        .retries = (unsigned)s->connect_retries,
+        .spares_max = s->happy_eyeballs_connect_limit,
+        .spare_gap_us = s->happy_eyeballs_connect_gap * INT64_C(1000),
+        .receive_buffer = (int)s->tcp_recv_bufsize,
+    };
+}
+
+int64_t outgoing_rest(const struct settings *s, const struct endpoints *ends, int64_t mono)
+{
+    int64_t left = ends->opened + s->pconn_lifetime - mono;
+
+    return s->pconn_lifetime > 0 && left < s->server_idle_pconn_timeout ? left : s->server_idle_pconn_timeout;
+}
+
 bool outgoing_fits(void *ctx, const struct endpoints *ends)
 {
     struct addr wanted = outgoing_address(ctx, &ends->peer), has = ends->local;

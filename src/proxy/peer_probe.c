@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "net/connect.h"
 #include "net/resolve.h"
+#include "proxy/outgoing.h"
 
 /* A connection on its way that no request waits for. */
 struct probe {
@@ -57,7 +58,8 @@ static void connected(void *ctx, int fd, int error, const struct endpoints *ends
         char *name = peer_pool_name(b->peer);
 
         peer_answered(b->peer);
-        pool_put(b->pw->pool, span_str(name), fd, ends, b->settings->server_idle_pconn_timeout, b->place);
+        pool_put(b->pw->pool, span_str(name), fd, ends, outgoing_rest(b->settings, ends, worker_mono(b->pw->worker)),
+                 b->place);
         b->place = NULL;
         free(name);
     } else {
@@ -70,10 +72,7 @@ static void resolved(struct resolve_query *q, enum resolve_status status, const 
 {
     struct probe *b = CONTAINER_OF(q, struct probe, query);
     const struct settings *s = b->settings;
-    struct connect_config c = {
-        .timeout_us = b->peer->connect_timeout > 0 ? b->peer->connect_timeout : s->peer_connect_timeout,
-        .attempt_us = s->happy_eyeballs_connect_timeout,
-    };
+    struct connect_config c = outgoing_connect(s, b->peer, INT64_MAX);
 
     if (status != RESOLVE_OK || n == 0) {
         peer_failed(b->peer);

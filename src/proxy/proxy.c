@@ -125,6 +125,8 @@ static void set_listeners(struct proxy_worker *pw, const int *fds)
                 if (pw->listeners[k] == l)
                     pw->listeners[k] = pw->listeners[--pw->n_listeners];
         }
+        if (s->tcp_recv_bufsize > 0)
+            listener_receive_buffer(&l->listener, (int)s->tcp_recv_bufsize);
         l->port = (int)i;
         l->keepalive = s->ports[i].tcp_keepalive;
         l->keepalive_idle = s->ports[i].keepalive_idle;

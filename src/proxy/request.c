@@ -368,7 +368,7 @@ bool request_from_head(struct request *r, const struct head *h, const struct req
     }
     find_address(r);
     r->cc = cache_control_parse(h, true);
-    r->keep_alive = r->framing.keep_alive && o->settings->client_persistent_connections;
+    r->keep_alive = r->framing.keep_alive && o->settings->client_persistent_connections && !o->is_last;
     return true;
 }
 

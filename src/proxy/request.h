@@ -69,6 +69,7 @@ struct request_origin {
     struct notes *notes, *client_notes; /* lent; request_keep() takes references */
     struct auth_connection *connection;
     int64_t mono, wall;
+    bool is_last; /* the connection ends with its answer */
 };
 
 /* From a parsed head; text (capacity bytes) takes the canonical URI. False: *error and *what (static text) say how to

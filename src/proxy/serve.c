@@ -534,6 +534,7 @@ static void serve_annotated(struct client_conn *c, const struct head *h, struct 
         .notes = notes,
         .client_notes = c->notes,
         .connection = &c->auth,
+        .is_last = client_conn_is_old(c),
         .mono = worker_mono(pw->worker),
         .wall = worker_wall(pw->worker),
     };

@@ -32,6 +32,7 @@ struct tunnel {
     struct log_entry log;
     struct route routes[ROUTES_MAX];
     size_t n_routes, route;
+    size_t tries; /* addresses that were tried, or may have been */
     struct resolve_query query;
     struct connector *connector;
     struct stream server;
@@ -311,10 +312,17 @@ static void server_ready(struct stream *s, unsigned what)
         read_peer_reply(t);
 }
 
+/* Of forward_timeout. */
+static int64_t time_left(const struct tunnel *t)
+{
+    return t->began + t->settings->forward_timeout - worker_mono(t->pw->worker);
+}
+
 static void next_route(struct tunnel *t, enum error_id id, int sys_errno)
 {
     server_health_give(&t->place);
-    if (t->route + 1 < t->n_routes && t->route + 1 < (size_t)t->settings->forward_max_tries) {
+    if (t->route + 1 < t->n_routes && t->tries < (size_t)t->settings->forward_max_tries &&
+        time_left(t) > OUTGOING_LEAST_US) {
         t->route++;
         open_route(t);
     } else {
@@ -375,15 +383,14 @@ static void connect_to(struct tunnel *t, const struct addr *addrs, size_t n)
     const struct peer_setting *parent = t->routes[t->route].peer;
     const struct departure departure = { t->settings, t->request, &t->routes[t->route] };
     struct addr from[CONNECT_ADDRS_MAX];
-    struct connect_config c = {
-        .timeout_us = parent == NULL                ? t->settings->connect_timeout
-                      : parent->connect_timeout > 0 ? parent->connect_timeout
-                                                    : t->settings->peer_connect_timeout,
-        .attempt_us = t->settings->happy_eyeballs_connect_timeout,
-    };
+    struct connect_config c = outgoing_connect(t->settings, parent, time_left(t));
+    size_t tries = (size_t)t->settings->forward_max_tries - t->tries;
 
     if (n > CONNECT_ADDRS_MAX)
         n = CONNECT_ADDRS_MAX;
+    if (n > tries)
+        n = tries;
+    t->tries += n;
     c.local = outgoing_addresses(&departure, addrs, n, from);
     t->connector = connect_start(t->pw->worker, addrs, n, &c, connected, t);
 }
@@ -397,14 +404,16 @@ static void resolved(struct resolve_query *q, enum resolve_status status, const 
     t->log.dns_us = worker_mono(t->pw->worker) - t->stamp;
     if (t->routes[t->route].peer == NULL && n > 0) /* J22: what is connected to was asked about */
         v = request_access_going(t->settings, t->request, addrs, n, &why);
-    if (status != RESOLVE_OK || n == 0)
+    if (status != RESOLVE_OK || n == 0) {
+        t->tries++;
         next_route(t, ERR_DNS_FAIL, status == RESOLVE_TIMEOUT ? ETIMEDOUT : 0);
-    else if (v.answer != ACCESS_ALLOWED)
+    } else if (v.answer != ACCESS_ALLOWED) {
         tunnel_denied(t, &v, why);
-    else if (t->routes[t->route].peer == NULL && loops(t, addrs, n))
+    } else if (t->routes[t->route].peer == NULL && loops(t, addrs, n)) {
         tunnel_denied(t, &(struct access_verdict){ 0 }, "forwarding loop: the address is this proxy's own");
-    else
+    } else {
         connect_to(t, addrs, n);
+    }
 }
 
 static void open_route(struct tunnel *t)

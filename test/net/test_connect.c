@@ -73,7 +73,7 @@ static void run(struct dial *d)
 
 #define DIAL(...)                                                                                                      \
     {                                                                                                                  \
-        .fd = -1, .done = GATE_INIT, .config = { FOREVER_US, FOREVER_US, NULL }, __VA_ARGS__                           \
+        .fd = -1, .done = GATE_INIT, .config = { FOREVER_US, FOREVER_US, .spares_max = -1 }, __VA_ARGS__               \
     }
 
 /* An address nobody listens at: bound, so that nobody else will. */
@@ -268,6 +268,101 @@ static void the_outgoing_address_is_bound(void **state)
     close(l);
 }
 
+/* Somebody listens only when the first try has been refused. */
+static void a_refused_address_is_tried_again(void **state)
+{
+    struct dial d = DIAL(.n = 2), never = DIAL(.n = 1);
+    int holder, other;
+
+    (void)state;
+    d.to[0] = closed_port("127.0.0.1", &holder);
+    d.to[1] = closed_port("127.0.0.1", &other);
+    d.config.retries = 10;
+    call(worker, start, &d);
+    assert_int_equal(listen(holder, 1), 0);
+    assert_true(gate_passed(&d.done));
+    assert_true(d.fd >= 0);
+    assert_true(addr_eq(&d.ends.peer, &d.to[0]));
+    close(d.fd);
+    close(holder);
+
+    /* So often, with a pause each time, and then it has failed. */
+    never.to[0] = d.to[1];
+    never.config.retries = 2;
+    run(&never);
+    assert_int_equal(never.error, ECONNREFUSED);
+    assert_true(never.took >= 80000);
+    close(other);
+}
+
+/* The loser of the first race would hold the only place for a second one. */
+static void spare_connections_are_limited(void **state)
+{
+    struct dial alone = DIAL(.n = 2), holds = DIAL(.n = 3), waits = DIAL(.n = 2), meanwhile = DIAL(.n = 1);
+    struct silent s;
+    int l;
+
+    (void)state;
+    silent_make(&s, "127.0.0.1");
+    l = listening("127.0.0.1", 1, &alone.to[1]);
+    alone.to[0] = meanwhile.to[0] = waits.to[0] = holds.to[0] = holds.to[1] = holds.to[2] = s.at;
+    waits.to[1] = alone.to[1];
+    alone.config = (struct connect_config){ 100000, 1000, .spares_max = 0 };
+    run(&alone);
+    assert_int_equal(alone.error, ETIMEDOUT);
+
+    holds.config = (struct connect_config){ FOREVER_US, 1000, .spares_max = 1 };
+    waits.config = (struct connect_config){ 100000, 1000, .spares_max = 1 };
+    meanwhile.config.timeout_us = 50000;
+    call(worker, start, &holds);
+    run(&meanwhile);
+    run(&waits);
+    assert_int_equal(waits.error, ETIMEDOUT);
+    call(worker, cancel, &holds);
+
+    waits.told = 0;
+    waits.config.timeout_us = FOREVER_US;
+    run(&waits); /* its place came back */
+    assert_true(waits.fd >= 0);
+    close(waits.fd);
+    close(l);
+    silent_free(&s);
+}
+
+static void spare_connections_keep_their_distance(void **state)
+{
+    struct dial d = DIAL(.n = 4);
+    struct silent s;
+    int l;
+
+    (void)state;
+    silent_make(&s, "127.0.0.1");
+    d.to[0] = d.to[1] = d.to[2] = s.at;
+    l = listening("127.0.0.1", 1, &d.to[3]);
+    d.config = (struct connect_config){ FOREVER_US, 1000, .spares_max = -1, .spare_gap_us = 50000 };
+    run(&d);
+    assert_true(d.fd >= 0);
+    assert_true(d.took >= 90000); /* two gaps between three */
+    close(d.fd);
+    close(l);
+    silent_free(&s);
+}
+
+static void the_receive_buffer_is_set(void **state)
+{
+    struct dial d = DIAL(.n = 1);
+    int l = listening("127.0.0.1", 1, &d.to[0]), size = 0;
+    socklen_t len = sizeof size;
+
+    (void)state;
+    d.config.receive_buffer = 20000;
+    run(&d);
+    assert_int_equal(getsockopt(d.fd, SOL_SOCKET, SO_RCVBUF, &size, &len), 0);
+    assert_int_equal(size, 40000); /* Linux counts its own overhead in */
+    close(d.fd);
+    close(l);
+}
+
 static void cancelled_is_never_told(void **state)
 {
     struct dial ready = DIAL(.n = 1, .cancel = true), refused = DIAL(.n = 1, .cancel = true), waiting = DIAL(.n = 1);
@@ -346,6 +441,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_silent_ipv6_loses_the_race, setup, teardown),
         cmocka_unit_test_setup_teardown(those_under_way_are_waited_for, setup, teardown),
         cmocka_unit_test_setup_teardown(the_outgoing_address_is_bound, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_refused_address_is_tried_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(spare_connections_are_limited, setup, teardown),
+        cmocka_unit_test_setup_teardown(spare_connections_keep_their_distance, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_receive_buffer_is_set, setup, teardown),
         cmocka_unit_test_setup_teardown(cancelled_is_never_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_connection_not_told_yet_is_closed_by_cancelling, setup, teardown),
     };

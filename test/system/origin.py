@@ -227,7 +227,7 @@ class Page:
 class Origin:
     names = itertools.count(1)  # of pages: no two origins have the same
 
-    def __init__(self, host='127.0.0.1'):
+    def __init__(self, host='127.0.0.1', port=0):
         self.changed = threading.Condition()
         self.closing = threading.Event()
         self.pages = {}
@@ -236,7 +236,7 @@ class Origin:
         self.connections = {}
         self.listener = socket.socket(socket.AF_INET6 if ':' in host else socket.AF_INET)
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.listener.bind((host, 0))
+        self.listener.bind((host, port))
         self.listener.listen(512)
         self.host, self.port = host, self.listener.getsockname()[1]
         self.authority = f'[{host}]:{self.port}' if ':' in host else f'{host}:{self.port}'

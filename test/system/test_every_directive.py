@@ -141,14 +141,33 @@ EFFECTS = {
     'hosts_file': 'test_corpus.py::test_agent_sandbox',
     'append_domain': 'test_effects.py::test_append_domain',
     'configuration_includes_quoted_values': 'test_effects.py::test_configuration_includes_quoted_values',
+    'connect_retries': 'test_origin_side.py::test_connect_retries',
+    'retry_on_error': 'test_origin_side.py::test_another_address_after_an_error',
+    'forward_max_tries': 'test_origin_side.py::test_forward_max_tries',
+    'forward_timeout': 'test_origin_side.py::test_forward_timeout',
+    'connect_timeout': 'test_origin_side.py::test_connect_timeout',
+    'peer_connect_timeout': 'test_origin_side.py::test_peer_connect_timeout',
+    'write_timeout': 'test_origin_side.py::test_write_timeout',
+    'half_closed_clients': 'test_origin_side.py::test_half_closed_clients',
+    'happy_eyeballs_connect_timeout': 'test_origin_side.py::test_happy_eyeballs',
+    'happy_eyeballs_connect_limit': 'test_origin_side.py::test_happy_eyeballs',
+    'happy_eyeballs_connect_gap': 'test_origin_side.py::test_happy_eyeballs_gap',
+    'dns_timeout': 'test_origin_side.py::test_dns_timeout',
+    'dns_retransmit_interval': 'test_origin_side.py::test_dns_retransmit_interval',
+    'positive_dns_ttl': 'test_origin_side.py::test_positive_dns_ttl',
+    'negative_dns_ttl': 'test_origin_side.py::test_negative_dns_ttl',
+    'ipcache_size': 'test_origin_side.py::test_ipcache_size',
+    'server_pconn_for_nonretriable': 'test_origin_side.py::test_server_pconn_for_nonretriable',
+    'force_request_body_continuation': 'test_origin_side.py::test_force_request_body_continuation',
+    'pconn_lifetime': 'test_origin_side.py::test_pconn_lifetime_of_clients',
+    'tcp_recv_bufsize': 'test_origin_side.py::test_tcp_recv_bufsize',
+    'max_filedescriptors': 'test_origin_side.py::test_max_filedescriptors',
 }
 
 UNSEEN = set('''
     authenticate_cache_garbage_interval authenticate_ttl authenticate_cache_max store_id_extras
-    forward_max_tries pid_filename debug_options coredump_dir cache_effective_group relaxed_header_parser
-    chunk_extension_max client_request_buffer_max_size half_closed_clients forward_timeout connect_timeout
-    peer_connect_timeout write_timeout max_filedescriptors dns_timeout dns_retransmit_interval positive_dns_ttl
-    negative_dns_ttl ipcache_size happy_eyeballs_connect_timeout
+    pid_filename debug_options coredump_dir cache_effective_group relaxed_header_parser
+    chunk_extension_max client_request_buffer_max_size
 '''.split())
 
 

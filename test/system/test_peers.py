@@ -17,8 +17,8 @@ from test_intermediary import UPGRADE, echo_once
 class Parent(Origin):
     """Answers everything, and keeps it."""
 
-    def __init__(self, body, script=None):
-        super().__init__()
+    def __init__(self, body, script=None, **at):
+        super().__init__(**at)
         self.one = self.page(*(script or [ok(body, 'Cache-Control: no-store')]))
         self.pages = self
 
