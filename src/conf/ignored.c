@@ -87,7 +87,6 @@ const struct directive directives_ignored[] = {
     ACCEPT("adaptation_meta", "no ICAP"),
     ACCEPT("ipcache_low", "names go by age and number"),
     ACCEPT("ipcache_high", "names go by age and number"),
-    ACCEPT("fqdncache_size", "addresses aren't turned into names"),
     ACCEPT("memory_pools", "the arena does that"),
     ACCEPT("memory_pools_limit", "the arena does that"),
     ACCEPT("client_db", "counters by client"),

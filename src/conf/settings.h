@@ -286,7 +286,7 @@ struct settings {
     char *hosts_file, *append_domain;
     int64_t dns_timeout, dns_retransmit_interval, positive_dns_ttl, negative_dns_ttl;
     int client_ip_max_connections; /* -1: any number */
-    int ipcache_size;
+    int ipcache_size, fqdncache_size;
 };
 
 /* The name in Via by which this proxy knows its own requests again. */

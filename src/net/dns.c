@@ -1,12 +1,14 @@
 #include "net/dns.h"
 
 #include <ares.h>
+#include <arpa/nameser.h>
 #include <assert.h>
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "net/ptr_answer.h"
 
 /* RFC 8305 section 3, Resolution Delay: how long one family's answer waits for the other's. */
 #define GRACE_US 50000
@@ -40,13 +42,15 @@ struct half {
     struct addr addrs[RESOLVE_ADDRS_MAX / 2];
 };
 
-/* Lives until c-ares has called back for both halves: it can't forget a question. */
+/* Lives until c-ares has called back for all of it: it can't forget a question. */
 struct question {
     struct list_node node;
     struct dns *dns;
     void *ctx;
     struct worker_timer overall, grace;
-    bool told; /* finally: c-ares may come as late as it likes */
+    bool told;          /* finally: c-ares may come as late as it likes */
+    bool about_address; /* what `asked` is called; else halves */
+    char asked[PTR_QUESTION_MAX];
     struct half halves[FAMILIES];
 };
 
@@ -288,12 +292,21 @@ static void on_grace(struct worker_timer *t)
     tell(CONTAINER_OF(t, struct question, grace), false);
 }
 
+static void tell_name(struct question *q, const struct dns_answer *a)
+{
+    q->told = true;
+    q->dns->answered(q->ctx, a, true);
+}
+
 static void on_overall(struct worker_timer *t)
 {
     struct question *q = CONTAINER_OF(t, struct question, overall);
 
     worker_timer_clear(&q->grace);
-    tell(q, true);
+    if (q->about_address)
+        tell_name(q, &(struct dns_answer){ .status = RESOLVE_TIMEOUT });
+    else
+        tell(q, true);
 }
 
 static enum resolve_status status_of(int ares_status)
@@ -353,10 +366,31 @@ static void on_half(void *arg, int status, int timeouts, struct ares_addrinfo *i
     }
 }
 
-void dns_ask(struct dns *d, const char *name, void *ctx)
+static void on_name(void *arg, int status, int timeouts, unsigned char *message, int len)
 {
-    struct ares_addrinfo_hints six = { .ai_family = AF_INET6, .ai_flags = ARES_AI_NOSORT, .ai_socktype = SOCK_STREAM };
-    struct ares_addrinfo_hints four = { .ai_family = AF_INET, .ai_flags = ARES_AI_NOSORT, .ai_socktype = SOCK_STREAM };
+    static const enum resolve_status statuses[] = {
+        [PTR_NAME] = RESOLVE_OK,
+        [PTR_NO_NAME] = RESOLVE_NO_NAME,
+        [PTR_BROKEN] = RESOLVE_FAILED,
+    };
+    struct question *q = arg;
+    struct dns_answer a = { .status = status_of(status) };
+    struct ptr_answer found;
+
+    (void)timeouts;
+    if (!q->told && !q->dns->ending) {
+        if (a.status == RESOLVE_OK) {
+            a.status = statuses[ptr_answer_read(message, (size_t)len, q->asked, &found)];
+            a.name = found.name;
+            a.ttl = found.ttl;
+        }
+        tell_name(q, &a);
+    }
+    question_free(q);
+}
+
+static struct question *question_new(struct dns *d, void *ctx)
+{
     struct question *q = xcalloc(1, sizeof *q);
 
     q->dns = d;
@@ -364,11 +398,35 @@ void dns_ask(struct dns *d, const char *name, void *ctx)
     q->halves[V6].question = q->halves[V4].question = q;
     list_append(&d->questions, &q->node);
     worker_timer_set(d->worker, &q->overall, d->timeout_us, on_overall);
+    return q;
+}
+
+/* A first try's time-out is the shortest there is, but a running timer may wait for a later try's. Asking c-ares would
+ * cost a walk over all questions for each new one. */
+static void timer_arm_for_new(struct dns *d)
+{
+    if (!d->timer.set || d->timer_at > worker_mono(d->worker) + d->retransmit_us)
+        timer_arm(d, d->retransmit_us);
+}
+
+void dns_ask_name(struct dns *d, const struct addr *a, void *ctx)
+{
+    struct question *q = question_new(d, ctx);
+
+    q->about_address = true;
+    ptr_question(a, q->asked);
+    ares_query(d->channel, q->asked, ns_c_in, ns_t_ptr, on_name, q); /* may call back at once, which frees q */
+    timer_arm_for_new(d);
+}
+
+void dns_ask(struct dns *d, const char *name, void *ctx)
+{
+    struct ares_addrinfo_hints six = { .ai_family = AF_INET6, .ai_flags = ARES_AI_NOSORT, .ai_socktype = SOCK_STREAM };
+    struct ares_addrinfo_hints four = { .ai_family = AF_INET, .ai_flags = ARES_AI_NOSORT, .ai_socktype = SOCK_STREAM };
+    struct question *q = question_new(d, ctx);
+
     /* Either may call back at once; the second call's callback may free q. */
     ares_getaddrinfo(d->channel, name, NULL, &six, on_half, &q->halves[V6]);
     ares_getaddrinfo(d->channel, name, NULL, &four, on_half, &q->halves[V4]);
-    /* A first try's time-out is the shortest there is, but a running timer may wait for a later try's. Asking c-ares
-     * would cost a walk over all questions for each new one. */
-    if (!d->timer.set || d->timer_at > worker_mono(d->worker) + d->retransmit_us)
-        timer_arm(d, d->retransmit_us);
+    timer_arm_for_new(d);
 }

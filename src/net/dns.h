@@ -1,6 +1,6 @@
 /* net/dns.h: questions to DNS servers, through c-ares in the worker's loop. Private to net's resolver, which keeps
  * the answers. A and AAAA are asked for side by side and judged apart: a server that never answers one of them (there
- * are such) does not cost the other's answer.
+ * are such) does not cost the other's answer. What an address is called (PTR) is one question.
  *
  * Threads: its worker only. */
 #pragma once
@@ -13,6 +13,7 @@ struct dns_answer {
     int64_t ttl; /* seconds, when RESOLVE_OK: the shortest of the records' */
     size_t n;
     const struct addr *addrs; /* IPv6 and IPv4 alternating */
+    const char *name;         /* of the address asked about, when RESOLVE_OK: valid (host_name.h), lower case */
 };
 
 /* final: nothing more comes for ctx. Otherwise one family has answered and the other is late; a final answer with
@@ -24,3 +25,5 @@ struct dns *dns_new(struct worker *w, const struct resolver_config *config, dns_
 /* What is outstanding is dropped without an answer. */
 void dns_free(struct dns **holder);
 void dns_ask(struct dns *d, const char *name, void *ctx);
+/* What a is called: one final answer. */
+void dns_ask_name(struct dns *d, const struct addr *a, void *ctx);

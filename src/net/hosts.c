@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include "base/log.h"
 #include "base/mem.h"
+#include "net/host_name.h"
 
 struct host {
     char *name; /* lower case */
@@ -16,6 +17,15 @@ struct host {
 struct hosts {
     struct host *rows;
     size_t n, capacity;
+    struct named *named; /* sorted by address, each once */
+    size_t n_named;
+};
+
+/* An address and its first name: a row's. */
+struct named {
+    struct addr addr;
+    const char *name;
+    size_t place; /* in the file */
 };
 
 static void add(struct hosts *h, struct span name, const struct addr *a, size_t line)
@@ -75,6 +85,39 @@ static int by_name_and_line(const void *pa, const void *pb)
     return order != 0 ? order : (a->line > b->line) - (a->line < b->line);
 }
 
+static int by_address(const struct addr *a, const struct addr *b)
+{
+    int order = (int)a->family - (int)b->family;
+
+    return order != 0 ? order : memcmp(a->bytes, b->bytes, a->family == AF_INET ? 4 : sizeof a->bytes);
+}
+
+static int by_address_and_place(const void *pa, const void *pb)
+{
+    const struct named *a = pa, *b = pb;
+    int order = by_address(&a->addr, &b->addr);
+
+    return order != 0 ? order : (a->place > b->place) - (a->place < b->place);
+}
+
+/* While the rows are in the file's order. */
+static void name_addresses(struct hosts *h)
+{
+    size_t kept = 0;
+
+    h->named = xcalloc(h->n, sizeof *h->named);
+    for (size_t i = 0; i < h->n; i++)
+        if (host_name_is_valid(span_str(h->rows[i].name)))
+            h->named[h->n_named++] = (struct named){ h->rows[i].addr, h->rows[i].name, i };
+    if (h->n_named > 0)
+        qsort(h->named, h->n_named, sizeof *h->named, by_address_and_place);
+    for (size_t i = 0; i < h->n_named; i++)
+        if (kept == 0 || by_address(&h->named[kept - 1].addr, &h->named[i].addr) != 0)
+            h->named[kept++] = h->named[i];
+    h->n_named = kept;
+    h->named = xrealloc(h->named, (kept > 0 ? kept : 1) * sizeof *h->named);
+}
+
 struct hosts *hosts_read(const char *path)
 {
     struct hosts *h = xcalloc(1, sizeof *h);
@@ -93,8 +136,10 @@ struct hosts *hosts_read(const char *path)
         read_line(h, span_of(line, (size_t)len), ++number);
     free(line);
     fclose(f);
-    if (h->n > 0)
-        qsort(h->rows, h->n, sizeof *h->rows, by_name_and_line);
+    if (h->n == 0)
+        return h;
+    name_addresses(h);
+    qsort(h->rows, h->n, sizeof *h->rows, by_name_and_line);
     return h;
 }
 
@@ -108,6 +153,7 @@ void hosts_free(struct hosts **holder)
     for (size_t i = 0; i < h->n; i++)
         free(h->rows[i].name);
     free(h->rows);
+    free(h->named);
     free(h);
 }
 
@@ -147,4 +193,22 @@ size_t hosts_find(const struct hosts *h, struct span name, struct addr *out, siz
         if (!among(&h->rows[low].addr, out, n))
             out[n++] = h->rows[low].addr;
     return n;
+}
+
+struct span hosts_name_of(const struct hosts *h, const struct addr *a)
+{
+    size_t low = 0, high = h->n_named;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        int order = by_address(&h->named[mid].addr, a);
+
+        if (order == 0)
+            return span_str(h->named[mid].name);
+        if (order < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return SPAN_NONE;
 }

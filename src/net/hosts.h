@@ -9,3 +9,5 @@ struct hosts *hosts_read(const char *path);
 void hosts_free(struct hosts **holder);
 /* The addresses of name (any case) in the file's order, each once: how many, at most max. */
 size_t hosts_find(const struct hosts *h, struct span name, struct addr *out, size_t max);
+/* The first name in the file that a has, in lower case (host_name.h); SPAN_NONE: it has none there. The hosts' own. */
+struct span hosts_name_of(const struct hosts *h, const struct addr *a);

@@ -1,6 +1,7 @@
 #include "net/resolve.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/hash.h"
@@ -8,31 +9,42 @@
 #include "net/dns.h"
 #include "net/hosts.h"
 
-#define NAME_MAX_LEN 253   /* RFC 1035 section 2.3.4, as text */
-#define QUESTIONS_MAX 4096 /* under way at a time: what clients of a dead DNS server can make us hold */
+#define NAME_MAX_LEN HOST_NAME_MAX_LEN
+/* Of one direction, under way at a time: what clients of a dead DNS server can make us hold. */
+#define QUESTIONS_MAX 4096
 #define BUCKETS_MAX 65536
 /* Seconds a failure is kept: RFC 9520 wants some; but a server that came back shall soon be noticed. */
 #define FAILURE_TTL 5
 
-/* Addresses in the order to try, without ports. Immutable; kept by the name and by each query not told yet. */
+/* Addresses in the order to try, without ports; or what an address is called. Immutable; kept by the name and by each
+ * query not told yet. */
 struct answer {
     unsigned refs;
     enum resolve_status status;
+    char *called; /* NULL: not asked for, or nothing */
     size_t n;
     struct addr addrs[];
 };
 
-/* A name asked for: with an answer that holds until `expires`, or being asked, or both for the time until the second
- * family's answer is there. */
+/* A name asked for, or an address as text: with an answer that holds until `expires`, or being asked, or both for the time
+ * until the second family's answer is there. */
 struct name {
     struct list_node chain, lru;
     struct list_node waiting; /* struct resolve_query */
     struct resolver *resolver;
+    enum resolve_direction direction;
     struct answer *answer;
     int64_t expires, asked_at; /* monotonic */
     bool asking;
     size_t len;
     char text[];
+};
+
+/* What is kept of one direction. */
+struct side {
+    size_t cache_max, n_names, n_asking;
+    struct list_node lru; /* all its names, least recently used first */
+    uint64_t lookups, hits;
 };
 
 struct resolver {
@@ -41,13 +53,11 @@ struct resolver {
     struct hosts *hosts;
     char *append_domain; /* without its leading dot; NULL: none */
     int64_t positive_ttl_max, negative_ttl;
-    size_t cache_max, n_names, n_asking;
-    struct list_node lru; /* all names, least recently used first */
+    struct side sides[RESOLVE_DIRECTIONS];
     size_t mask;
     struct list_node *buckets; /* mask + 1 */
     struct list_node ready;    /* struct resolve_query, each with its answer in `internal` */
     struct worker_timer tell;
-    uint64_t lookups, hits;
 };
 
 static void dns_has_answered(void *ctx, const struct dns_answer *a, bool final);
@@ -64,6 +74,20 @@ static struct answer *answer_new(enum resolve_status status, const struct addr *
     return a;
 }
 
+static struct answer *answer_named(enum resolve_status status, struct span name)
+{
+    struct answer *a = answer_new(status, NULL, 0);
+
+    if (name.len > 0)
+        a->called = xspandup(name);
+    return a;
+}
+
+static struct answer *answer_of(const struct dns_answer *d)
+{
+    return d->name != NULL ? answer_named(d->status, span_str(d->name)) : answer_new(d->status, d->addrs, d->n);
+}
+
 static struct answer *answer_ref(struct answer *a)
 {
     a->refs++;
@@ -75,8 +99,10 @@ static void answer_unref(struct answer **holder)
     struct answer *a = *holder;
 
     *holder = NULL;
-    if (a != NULL && --a->refs == 0)
-        free(a);
+    if (a == NULL || --a->refs > 0)
+        return;
+    free(a->called);
+    free(a);
 }
 
 static size_t answer_copy(const struct answer *a, uint16_t port, struct addr *out)
@@ -88,7 +114,25 @@ static size_t answer_copy(const struct answer *a, uint16_t port, struct addr *ou
     return a->n;
 }
 
+static struct span answer_name(const struct answer *a)
+{
+    return a->status == RESOLVE_OK && a->called != NULL ? span_str(a->called) : SPAN("");
+}
+
 /* Telling. */
+
+/* q may be gone afterwards. */
+static void tell(struct resolve_query *q, const struct answer *a)
+{
+    struct addr addrs[RESOLVE_ADDRS_MAX];
+
+    if (q->named != NULL) {
+        q->named(q, a->status, answer_name(a));
+        return;
+    }
+    (void)answer_copy(a, q->port, addrs);
+    q->done(q, a->status, addrs, a->n);
+}
 
 static void tell_ready(struct worker_timer *t)
 {
@@ -105,13 +149,11 @@ static void tell_ready(struct worker_timer *t)
     while (!list_empty(&round)) {
         struct resolve_query *q = CONTAINER_OF(round.next, struct resolve_query, node);
         struct answer *a = q->internal;
-        struct addr addrs[RESOLVE_ADDRS_MAX];
 
         list_remove(&q->node);
         q->pending = false;
         q->internal = NULL;
-        (void)answer_copy(a, q->port, addrs);
-        q->done(q, a->status, addrs, a->n); /* q may be gone */
+        tell(q, a);
         answer_unref(&a);
     }
 }
@@ -132,7 +174,7 @@ static struct list_node *bucket_of(struct resolver *r, struct span name)
     return &r->buckets[hash128(name.p, name.len).low & r->mask];
 }
 
-static struct name *name_find(struct resolver *r, struct span name)
+static struct name *name_find(struct resolver *r, enum resolve_direction d, struct span name)
 {
     struct list_node *bucket = bucket_of(r, name);
     struct list_node *n, *following;
@@ -140,10 +182,15 @@ static struct name *name_find(struct resolver *r, struct span name)
     LIST_EACH (n, following, bucket) {
         struct name *known = CONTAINER_OF(n, struct name, chain);
 
-        if (span_eq(span_of(known->text, known->len), name))
+        if (known->direction == d && span_eq(span_of(known->text, known->len), name))
             return known;
     }
     return NULL;
+}
+
+static struct side *side_of(const struct name *n)
+{
+    return &n->resolver->sides[n->direction];
 }
 
 static void name_drop(struct name *n)
@@ -151,19 +198,19 @@ static void name_drop(struct name *n)
     assert(!n->asking && list_empty(&n->waiting));
     list_remove(&n->chain);
     list_remove(&n->lru);
-    n->resolver->n_names--;
+    side_of(n)->n_names--;
     answer_unref(&n->answer);
     free(n);
 }
 
 /* Names being asked for can't go; their number has its own limit. */
-static void make_room(struct resolver *r)
+static void make_room(struct side *s)
 {
     struct list_node *n, *following;
 
-    if (r->n_names - r->n_asking < r->cache_max)
+    if (s->n_names - s->n_asking < s->cache_max)
         return;
-    LIST_EACH (n, following, &r->lru) {
+    LIST_EACH (n, following, &s->lru) {
         struct name *old = CONTAINER_OF(n, struct name, lru);
 
         if (!old->asking) {
@@ -173,29 +220,31 @@ static void make_room(struct resolver *r)
     }
 }
 
-static struct name *name_new(struct resolver *r, struct span text)
+static struct name *name_new(struct resolver *r, enum resolve_direction d, struct span text)
 {
+    struct side *s = &r->sides[d];
     struct name *n;
 
-    make_room(r);
+    make_room(s);
     n = xcalloc(1, sizeof *n + text.len);
     n->resolver = r;
+    n->direction = d;
     n->len = text.len;
     memcpy(n->text, text.p, text.len);
     list_init(&n->waiting);
     list_append(bucket_of(r, text), &n->chain);
-    list_append(&r->lru, &n->lru);
-    r->n_names++;
+    list_append(&s->lru, &n->lru);
+    s->n_names++;
     return n;
 }
 
-/* Its answer while that holds, else NULL. */
-static struct answer *name_answer(struct name *n)
+/* Its answer while that holds, else NULL. whole: not one that may yet be added to. */
+static struct answer *name_answer(struct name *n, bool whole)
 {
-    if (n->answer == NULL || worker_mono(n->resolver->worker) >= n->expires)
+    if (n->answer == NULL || (whole && n->asking) || worker_mono(n->resolver->worker) >= n->expires)
         return NULL;
     list_remove(&n->lru);
-    list_append(&n->resolver->lru, &n->lru);
+    list_append(&side_of(n)->lru, &n->lru);
     return n->answer;
 }
 
@@ -208,44 +257,62 @@ static int64_t seconds_to_keep(const struct resolver *r, const struct dns_answer
     }
 }
 
+static void tell_waiting(struct name *n, bool final)
+{
+    struct resolver *r = n->resolver;
+    struct list_node *at, *following;
+
+    LIST_EACH (at, following, &n->waiting) {
+        struct resolve_query *q = CONTAINER_OF(at, struct resolve_query, node);
+
+        if (q->whole && !final)
+            continue;
+        list_remove(&q->node);
+        make_ready(r, q, answer_ref(n->answer));
+    }
+}
+
 static void dns_has_answered(void *ctx, const struct dns_answer *a, bool final)
 {
     struct name *n = ctx;
     struct resolver *r = n->resolver;
+    struct side *s = side_of(n);
     int64_t keep = seconds_to_keep(r, a);
 
     answer_unref(&n->answer);
-    n->answer = answer_new(a->status, a->addrs, a->n);
+    n->answer = answer_of(a);
     n->expires = worker_mono(r->worker) + keep * US_PER_S;
     if (!list_empty(&n->waiting))
         count_time(r->worker->counters, TIME_DNS, worker_mono(r->worker) - n->asked_at);
-    while (!list_empty(&n->waiting)) {
-        struct resolve_query *q = CONTAINER_OF(n->waiting.next, struct resolve_query, node);
-
-        list_remove(&q->node);
-        make_ready(r, q, answer_ref(n->answer));
-    }
+    tell_waiting(n, final);
     if (!final)
         return;
     n->asking = false;
-    r->n_asking--;
-    if (keep <= 0 || r->cache_max == 0)
+    s->n_asking--;
+    if (keep <= 0 || s->cache_max == 0)
         name_drop(n);
-    else if (r->n_names - r->n_asking > r->cache_max)
-        make_room(r);
+    else if (s->n_names - s->n_asking > s->cache_max)
+        make_room(s);
+}
+
+static void begin_asking(struct name *n)
+{
+    struct resolver *r = n->resolver;
+
+    n->asking = true;
+    n->asked_at = worker_mono(r->worker);
+    side_of(n)->n_asking++;
+    count(r->worker->counters, DNS_LOOKUPS, 1);
 }
 
 /* The name as DNS is asked for it. */
-static void ask(struct resolver *r, struct name *n)
+static void ask_addresses(struct resolver *r, struct name *n)
 {
     char text[NAME_MAX_LEN + 2];
     struct span s = span_of(n->text, n->len);
     bool dotted = memchr(s.p, '.', s.len) != NULL;
 
-    n->asking = true;
-    n->asked_at = worker_mono(r->worker);
-    r->n_asking++;
-    count(r->worker->counters, DNS_LOOKUPS, 1);
+    begin_asking(n);
     memcpy(text, s.p, s.len);
     text[s.len] = '\0';
     if (!dotted && r->append_domain != NULL && s.len + 1 + strlen(r->append_domain) <= NAME_MAX_LEN) {
@@ -257,19 +324,12 @@ static void ask(struct resolver *r, struct name *n)
 
 /* What is known without a question. */
 
-/* Host names as the DNS knows them. What else comes here (a backslash would be an escape to c-ares) names nothing. */
-static bool is_plausible(struct span host)
+/* A name that is whole already may say so with a dot. */
+static struct span without_dot(struct span host)
 {
-    if (host.len == 0 || host.len > NAME_MAX_LEN + 1)
-        return false;
-    for (size_t i = 0; i < host.len; i++) {
-        char c = host.p[i];
-
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-              c == '_'))
-            return false;
-    }
-    return true;
+    if (host.len > 0 && host.p[host.len - 1] == '.')
+        host.len--;
+    return host;
 }
 
 /* RFC 6761 section 6.3: never asked of a DNS server. */
@@ -284,7 +344,7 @@ static bool is_localhost(struct span host)
 static size_t hosts_lookup(const struct resolver *r, struct span host, struct addr *out)
 {
     char text[NAME_MAX_LEN + 2];
-    size_t n = hosts_find(r->hosts, host, out, RESOLVE_ADDRS_MAX);
+    size_t n = hosts_find(r->hosts, without_dot(host), out, RESOLVE_ADDRS_MAX);
 
     if (n == 0 && r->append_domain != NULL && memchr(host.p, '.', host.len) == NULL &&
         host.len + 1 + strlen(r->append_domain) <= NAME_MAX_LEN)
@@ -318,7 +378,7 @@ static size_t known_here(const struct resolver *r, struct span host, struct addr
     if (addr_parse(host, &out[0]))
         return 1;
     n = hosts_lookup(r, host, out);
-    if (n == 0 && is_localhost(host)) {
+    if (n == 0 && is_localhost(without_dot(host))) {
         (void)addr_parse(SPAN("::1"), &out[n++]);
         (void)addr_parse(SPAN("127.0.0.1"), &out[n++]);
     }
@@ -335,7 +395,7 @@ static struct span without_root(struct span host)
 }
 
 /* A reference for the caller, or NULL: DNS has to be asked. */
-static struct answer *known(struct resolver *r, struct span host)
+static struct answer *known(struct resolver *r, struct span host, bool whole)
 {
     struct addr addrs[RESOLVE_ADDRS_MAX];
     struct name *name;
@@ -344,11 +404,35 @@ static struct answer *known(struct resolver *r, struct span host)
 
     if (n > 0)
         return answer_new(RESOLVE_OK, addrs, n);
-    if (!is_plausible(host))
+    /* To c-ares a backslash would be an escape. */
+    if (!host_name_is_valid(without_dot(host)))
         return answer_new(RESOLVE_NO_NAME, NULL, 0);
-    name = name_find(r, host);
-    a = name != NULL ? name_answer(name) : NULL;
+    name = name_find(r, RESOLVE_ADDRESSES, host);
+    a = name != NULL ? name_answer(name, whole) : NULL;
     return a != NULL ? answer_ref(a) : NULL;
+}
+
+static bool is_loopback(const struct addr *a)
+{
+    static const unsigned char four[4] = { 127, 0, 0, 1 }, six[16] = { [15] = 1 };
+
+    return a->family == AF_INET ? memcmp(a->bytes, four, sizeof four) == 0 : memcmp(a->bytes, six, sizeof six) == 0;
+}
+
+/* The same of what a is called; text is a's. */
+static struct answer *known_name(struct resolver *r, const struct addr *a, struct span text)
+{
+    struct span here = hosts_name_of(r->hosts, a);
+    struct answer *answer;
+    struct name *name;
+
+    if (here.len == 0 && is_loopback(a)) /* as is_localhost(), the other way round (RFC 6303 section 4) */
+        here = SPAN("localhost");
+    if (here.len > 0)
+        return answer_named(RESOLVE_OK, here);
+    name = name_find(r, RESOLVE_NAMES, text);
+    answer = name != NULL ? name_answer(name, true) : NULL;
+    return answer != NULL ? answer_ref(answer) : NULL;
 }
 
 /* The interface. */
@@ -359,12 +443,13 @@ struct resolver *resolver_new(struct worker *w, const struct resolver_config *co
     const char *domain = config->append_domain;
     size_t buckets = 64;
 
-    while (buckets < config->cache_max && buckets < BUCKETS_MAX)
+    while (buckets < config->cache_max + config->named_max && buckets < BUCKETS_MAX)
         buckets *= 2;
     r->worker = w;
     r->positive_ttl_max = config->positive_ttl_max;
     r->negative_ttl = config->negative_ttl;
-    r->cache_max = config->cache_max;
+    r->sides[RESOLVE_ADDRESSES].cache_max = config->cache_max;
+    r->sides[RESOLVE_NAMES].cache_max = config->named_max;
     if (domain != NULL && *domain == '.')
         domain++;
     if (domain != NULL && *domain != '\0')
@@ -373,11 +458,23 @@ struct resolver *resolver_new(struct worker *w, const struct resolver_config *co
     r->buckets = xcalloc(buckets, sizeof *r->buckets);
     for (size_t b = 0; b < buckets; b++)
         list_init(&r->buckets[b]);
-    list_init(&r->lru);
+    for (int d = 0; d < RESOLVE_DIRECTIONS; d++)
+        list_init(&r->sides[d].lru);
     list_init(&r->ready);
     r->hosts = hosts_read(config->hosts_file);
     r->dns = dns_new(w, config, dns_has_answered);
     return r;
+}
+
+static void forget(struct side *s)
+{
+    while (!list_empty(&s->lru)) {
+        struct name *n = CONTAINER_OF(s->lru.next, struct name, lru);
+
+        n->asking = false;
+        list_init(&n->waiting); /* the askers are gone by contract */
+        name_drop(n);
+    }
 }
 
 void resolver_free(struct resolver **holder)
@@ -389,44 +486,63 @@ void resolver_free(struct resolver **holder)
         return;
     dns_free(&r->dns);
     worker_timer_clear(&r->tell);
-    while (!list_empty(&r->lru)) {
-        struct name *n = CONTAINER_OF(r->lru.next, struct name, lru);
-
-        n->asking = false;
-        list_init(&n->waiting); /* the askers are gone by contract */
-        name_drop(n);
-    }
+    for (int d = 0; d < RESOLVE_DIRECTIONS; d++)
+        forget(&r->sides[d]);
     hosts_free(&r->hosts);
     free(r->append_domain);
     free(r->buckets);
     free(r);
 }
 
+/* q waits for the answer about text. NULL: q is answered already, or somebody else has asked; else whom to ask about. */
+static struct name *wait_for(struct resolver *r, struct resolve_query *q, enum resolve_direction d, struct span text,
+                             struct answer *known_already)
+{
+    struct side *s = &r->sides[d];
+    struct name *name;
+
+    s->lookups++;
+    if (known_already != NULL) {
+        s->hits++;
+        make_ready(r, q, known_already);
+        return NULL;
+    }
+    name = name_find(r, d, text);
+    if ((name == NULL || !name->asking) && s->n_asking >= QUESTIONS_MAX) {
+        make_ready(r, q, answer_new(RESOLVE_FAILED, NULL, 0));
+        return NULL;
+    }
+    if (name == NULL)
+        name = name_new(r, d, text);
+    list_append(&name->waiting, &q->node);
+    return name->asking ? NULL : name;
+}
+
 void resolve(struct resolver *r, struct resolve_query *q, struct span host, uint16_t port)
 {
-    struct answer *a;
     struct name *name;
 
     assert(!q->pending);
     q->pending = true;
+    q->named = NULL;
     q->port = port;
     host = without_root(host);
-    r->lookups++;
-    if ((a = known(r, host)) != NULL) {
-        r->hits++;
-        make_ready(r, q, a);
-        return;
+    if ((name = wait_for(r, q, RESOLVE_ADDRESSES, host, known(r, host, q->whole))) != NULL)
+        ask_addresses(r, name);
+}
+
+void resolve_name(struct resolver *r, struct resolve_query *q, const struct addr *a)
+{
+    char text[ADDR_TEXT_MAX];
+    struct span key = span_of(text, addr_print(a, text));
+    struct name *name;
+
+    assert(!q->pending && q->named != NULL);
+    q->pending = true;
+    if ((name = wait_for(r, q, RESOLVE_NAMES, key, known_name(r, a, key))) != NULL) {
+        begin_asking(name);
+        dns_ask_name(r->dns, a, name); /* name may be gone after that */
     }
-    name = name_find(r, host);
-    if ((name == NULL || !name->asking) && r->n_asking >= QUESTIONS_MAX) {
-        make_ready(r, q, answer_new(RESOLVE_FAILED, NULL, 0));
-        return;
-    }
-    if (name == NULL)
-        name = name_new(r, host);
-    list_append(&name->waiting, &q->node);
-    if (!name->asking)
-        ask(r, name);
 }
 
 void resolve_cancel(struct resolve_query *q)
@@ -441,15 +557,31 @@ void resolve_cancel(struct resolve_query *q)
     answer_unref(&a);
 }
 
-size_t resolve_cached(struct resolver *r, struct span host, uint16_t port, struct addr *out, bool *negative)
+bool resolve_name_cached(struct resolver *r, const struct addr *a, char name[HOST_NAME_MAX_LEN + 1])
 {
-    struct answer *a = known(r, without_root(host));
+    char text[ADDR_TEXT_MAX];
+    struct answer *answer = known_name(r, a, span_of(text, addr_print(a, text)));
+    struct side *s = &r->sides[RESOLVE_NAMES];
+
+    if (answer == NULL)
+        return false;
+    s->lookups++;
+    s->hits++;
+    snprintf(name, HOST_NAME_MAX_LEN + 1, "%.*s", SPAN_ARG(answer_name(answer)));
+    answer_unref(&answer);
+    return true;
+}
+
+size_t resolve_cached(struct resolver *r, struct span host, uint16_t port, bool whole, struct addr *out, bool *negative)
+{
+    struct answer *a = known(r, without_root(host), whole);
+    struct side *s = &r->sides[RESOLVE_ADDRESSES];
     size_t n = 0;
 
     *negative = a != NULL && a->status == RESOLVE_NO_NAME;
     if (a != NULL && (a->status == RESOLVE_OK || *negative)) {
-        r->lookups++;
-        r->hits++;
+        s->lookups++;
+        s->hits++;
         n = answer_copy(a, port, out);
     }
     answer_unref(&a);
@@ -458,12 +590,18 @@ size_t resolve_cached(struct resolver *r, struct span host, uint16_t port, struc
 
 bool resolver_is_busy(const struct resolver *r)
 {
-    return r->n_asking > 0 || !list_empty(&r->ready);
+    size_t asking = 0;
+
+    for (int d = 0; d < RESOLVE_DIRECTIONS; d++)
+        asking += r->sides[d].n_asking;
+    return asking > 0 || !list_empty(&r->ready);
 }
 
-struct resolver_stats resolver_stats(const struct resolver *r)
+struct resolver_stats resolver_stats(const struct resolver *r, enum resolve_direction d)
 {
-    return (struct resolver_stats){ .lookups = r->lookups, .hits = r->hits, .entries = r->n_names - r->n_asking };
+    const struct side *s = &r->sides[d];
+
+    return (struct resolver_stats){ .lookups = s->lookups, .hits = s->hits, .entries = s->n_names - s->n_asking };
 }
 
 const char *resolve_status_text(enum resolve_status s)

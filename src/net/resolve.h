@@ -1,9 +1,10 @@
-/* net/resolve.h: names to addresses, per worker: hosts file, then DNS through c-ares, kept for their TTL. A literal
- * address resolves to itself. One question for one name at a time; others wait for the same answer.
+/* net/resolve.h: names to addresses and addresses to names, per worker: hosts file, then DNS through c-ares, kept for
+ * their TTL. A literal address resolves to itself. One question for one name at a time; others wait for the same answer.
  *
  * Threads: one resolver per worker, its own thread's only. */
 #pragma once
 #include "net/addr.h"
+#include "net/host_name.h"
 #include "net/worker.h"
 
 struct resolver;
@@ -17,6 +18,7 @@ struct resolver_config {
     int64_t positive_ttl_max, negative_ttl; /* seconds: positive_dns_ttl, negative_dns_ttl */
     const char *append_domain;              /* NULL: none */
     size_t cache_max;                       /* names kept; ipcache_size */
+    size_t named_max;                       /* addresses kept with their names; fqdncache_size */
 };
 
 struct resolver *resolver_new(struct worker *w, const struct resolver_config *config);
@@ -32,24 +34,33 @@ struct resolve_query {
     /* addrs are valid during the call; both families, in the order to try (RFC 8305: IPv6 and IPv4 alternating). port
      * is that of the query. Never called from within resolve(). */
     void (*done)(struct resolve_query *q, enum resolve_status status, const struct addr *addrs, size_t n);
+    /* The same for resolve_name(): valid (host_name.h) and in lower case, "" unless RESOLVE_OK. */
+    void (*named)(struct resolve_query *q, enum resolve_status status, struct span name);
     uint16_t port;
+    bool whole; /* an answer of one family alone won't do: done() is called when the other's is there, or given up */
     void *internal; /* resolver's own */
     bool pending;
 };
 
 /* host: canonical (lower case, no brackets). Answered later by q->done(). */
 void resolve(struct resolver *r, struct resolve_query *q, struct span host, uint16_t port);
+/* What a is called, as its owner says: net/reverse.h judges that. Answered later by q->named(). */
+void resolve_name(struct resolver *r, struct resolve_query *q, const struct addr *a);
 /* No answer wanted any more. Idempotent. */
 void resolve_cancel(struct resolve_query *q);
 /* The answer at once, when it is known without asking (literal, hosts file, cache): its count, or 0. out:
- * RESOLVE_ADDRS_MAX entries. *negative: known not to exist. */
-size_t resolve_cached(struct resolver *r, struct span host, uint16_t port, struct addr *out, bool *negative);
+ * RESOLVE_ADDRS_MAX entries. whole: as in a query. *negative: known not to exist. */
+size_t resolve_cached(struct resolver *r, struct span host, uint16_t port, bool whole, struct addr *out,
+                      bool *negative);
+/* The same of resolve_name(): false: it has to be asked for. name: "" when it has none, or that couldn't be found out. */
+bool resolve_name_cached(struct resolver *r, const struct addr *a, char name[HOST_NAME_MAX_LEN + 1]);
 
 /* Is anybody waiting for an answer? While not, it may be freed. */
 bool resolver_is_busy(const struct resolver *r);
 
+enum resolve_direction { RESOLVE_ADDRESSES, RESOLVE_NAMES, RESOLVE_DIRECTIONS };
 struct resolver_stats {
     uint64_t lookups, hits, entries;
 };
-struct resolver_stats resolver_stats(const struct resolver *r);
+struct resolver_stats resolver_stats(const struct resolver *r, enum resolve_direction d);
 const char *resolve_status_text(enum resolve_status s);

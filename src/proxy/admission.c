@@ -95,7 +95,7 @@ bool admission_at_once(struct proxy_worker *pw, struct request *r, struct access
             if (!external_find(pw, pw->settings, r, NULL))
                 return false;
         } else {
-            n_dst = resolve_cached(pw->resolver, r->uri.host, r->uri.port, dst, &negative);
+            n_dst = resolve_cached(pw->resolver, r->uri.host, r->uri.port, false, dst, &negative);
             if (n_dst == 0 && !negative)
                 return false;
             dst_known = true;

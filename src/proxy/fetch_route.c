@@ -312,7 +312,7 @@ static bool has_other_address(struct fetch *f)
     struct addr addrs[RESOLVE_ADDRS_MAX];
     bool negative;
     size_t n = resolve_cached(f->pw->resolver, peer ? span_str(peer->host) : f->request->uri.host, f->ends.peer.port,
-                              addrs, &negative);
+                              false, addrs, &negative);
 
     if (f->n_refusers == sizeof f->refusers / sizeof f->refusers[0])
         return false;

@@ -155,6 +155,7 @@ static struct resolver *make_resolver(struct proxy_worker *pw)
         .negative_ttl = s->negative_dns_ttl / US_PER_S,
         .append_domain = s->append_domain,
         .cache_max = (size_t)s->ipcache_size,
+        .named_max = (size_t)s->fqdncache_size,
     };
 
     return resolver_new(pw->worker, &c);

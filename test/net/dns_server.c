@@ -71,6 +71,32 @@ static unsigned put_addresses(struct packet *p, const char *name, unsigned type,
     return n;
 }
 
+static void put_name_record(struct packet *p, const char *name, unsigned type, uint32_t ttl, const char *data)
+{
+    struct packet target = { 0 };
+
+    put_name(&target, data);
+    put_record(p, name, type, ttl);
+    put16(p, (unsigned)target.len);
+    memcpy(p->bytes + p->len, target.bytes, target.len);
+    p->len += target.len;
+}
+
+static unsigned put_names(struct packet *p, const char *name, const struct dns_row *row)
+{
+    unsigned n = 0;
+
+    for (; n < LENGTH(row->ptr) && row->ptr[n] != NULL; n++)
+        put_name_record(p, name, DNS_PTR, row->ttl, row->ptr[n]);
+    return n;
+}
+
+/* The row's records of that type, as name's. */
+static unsigned put_records(struct packet *p, const char *name, unsigned type, const struct dns_row *row)
+{
+    return type == DNS_PTR ? put_names(p, name, row) : put_addresses(p, name, type, row);
+}
+
 static struct dns_row *row_of(const char *name)
 {
     for (size_t i = 0; i < server.n; i++)
@@ -115,7 +141,7 @@ static void answer(const struct packet *q, const struct sockaddr_storage *from, 
         return;
     row = row_of(name);
     if (row != NULL)
-        atomic_fetch_add(type == DNS_A ? &row->asked_a : &row->asked_aaaa, 1);
+        atomic_fetch_add(type == DNS_A ? &row->asked_a : type == DNS_PTR ? &row->asked_ptr : &row->asked_aaaa, 1);
     memcpy(p.bytes + 12, q->bytes + 12, q_len);
     p.len += q_len;
     if (row == NULL || row->reply == DNS_NXDOMAIN)
@@ -125,16 +151,10 @@ static void answer(const struct packet *q, const struct sockaddr_storage *from, 
     else if (row->reply == DNS_SILENCE || (row->reply == DNS_SILENT_AAAA && type == DNS_AAAA))
         return;
     if (rcode == 0 && row->cname != NULL) {
-        struct packet target = { 0 };
-
-        put_name(&target, row->cname);
-        put_record(&p, name, 5, row->cname_ttl);
-        put16(&p, (unsigned)target.len);
-        memcpy(p.bytes + p.len, target.bytes, target.len);
-        p.len += target.len;
-        n = 1 + put_addresses(&p, row->cname, type, row);
+        put_name_record(&p, name, 5, row->cname_ttl, row->cname);
+        n = 1 + put_records(&p, row->cname, type, row);
     } else if (rcode == 0) {
-        n = put_addresses(&p, name, type, row);
+        n = put_records(&p, name, type, row);
     }
     memcpy(p.bytes, q->bytes, 2);
     p.bytes[2] = 0x81; /* response, recursion desired */

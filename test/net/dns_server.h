@@ -15,6 +15,7 @@ enum dns_reply {
 
 #define DNS_A 1
 #define DNS_AAAA 28
+#define DNS_PTR 12
 
 struct dns_row {
     const char *name;
@@ -23,7 +24,8 @@ struct dns_row {
     const char *a[3], *aaaa[3]; /* as addr_parse() reads them */
     const char *cname;          /* NULL: the records are name's own; else cname's, with cname_ttl on the way there */
     uint32_t cname_ttl;
-    atomic_uint asked_a, asked_aaaa;
+    const char *ptr[3];
+    atomic_uint asked_a, asked_aaaa, asked_ptr;
 };
 
 /* Serves rows until dns_server_stop(); returns where. Names that aren't in rows don't exist. */

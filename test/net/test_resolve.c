@@ -92,7 +92,7 @@ static void look(void *arg)
     struct asking *a = arg;
     struct addr addrs[RESOLVE_ADDRS_MAX];
 
-    a->cached = resolve_cached(resolver, span_str(a->host), 80, addrs, &a->negative);
+    a->cached = resolve_cached(resolver, span_str(a->host), 80, false, addrs, &a->negative);
     print(a->text, sizeof a->text, addrs, a->cached);
 }
 
@@ -150,9 +150,14 @@ static int setup(void **state)
     for (size_t i = 0; i < LENGTH(rows); i++)
         rows[i].asked_a = rows[i].asked_aaaa = 0;
     server = dns_server_start(rows, LENGTH(rows));
-    config = (struct resolver_config){ .servers = &server, .n_servers = 1, .hosts_file = hosts_path,
-                                       .timeout_us = 30 * US_PER_S, .retransmit_us = 5 * US_PER_S,
-                                       .positive_ttl_max = 3600, .negative_ttl = 60, .cache_max = 100 };
+    config = (struct resolver_config){ .servers = &server,
+                                       .n_servers = 1,
+                                       .hosts_file = hosts_path,
+                                       .timeout_us = 30 * US_PER_S,
+                                       .retransmit_us = 5 * US_PER_S,
+                                       .positive_ttl_max = 3600,
+                                       .negative_ttl = 60,
+                                       .cache_max = 100 };
     worker = worker_running();
     call(worker, make, NULL);
     return 0;
@@ -194,8 +199,8 @@ static const struct {
     { "a dot", ".", RESOLVE_NO_NAME, "" },
     { "an empty label", "a..test", RESOLVE_NO_NAME, "" },
     { "an escape for c-ares", "a\\.test", RESOLVE_NO_NAME, "" },
-    { "a label over 63", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.test",
-      RESOLVE_NO_NAME, "" },
+    { "a label over 63", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.test", RESOLVE_NO_NAME,
+      "" },
 };
 
 static void names_are_answered(void **state)
@@ -237,7 +242,7 @@ static void an_answer_is_kept_for_its_ttl(void **state)
     assert_string_equal(a.text, "192.0.2.4:80");
     assert_false(a.negative);
     assert_int_equal(row("four.test")->asked_a, 1);
-    stats = resolver_stats(resolver);
+    stats = resolver_stats(resolver, RESOLVE_ADDRESSES);
     assert_int_equal(stats.entries, 1);
     assert_int_equal(stats.lookups, 4);
     assert_int_equal(stats.hits, 3);
@@ -249,7 +254,7 @@ static void an_answer_is_kept_for_its_ttl(void **state)
     asked("brief-alias.test");
     asked("brief-alias.test");
     assert_int_equal(row("brief-alias.test")->asked_a, 2);
-    assert_int_equal(resolver_stats(resolver).entries, 1);
+    assert_int_equal(resolver_stats(resolver, RESOLVE_ADDRESSES).entries, 1);
 
     /* A second later, by the worker's clock. */
     asked("second.test");
@@ -405,14 +410,14 @@ static void the_cache_has_its_limit(void **state)
     asked("six.test");
     assert_int_equal(looked("four.test").cached, 1); /* used: six.test is the oldest now */
     asked("both.test");
-    assert_int_equal(resolver_stats(resolver).entries, 2);
+    assert_int_equal(resolver_stats(resolver, RESOLVE_ADDRESSES).entries, 2);
     assert_int_equal(looked("four.test").cached, 1);
     assert_int_equal(looked("six.test").cached, 0);
 
     config.cache_max = 0;
     remake();
     assert_int_equal(asked("four.test").status, RESOLVE_OK);
-    assert_int_equal(resolver_stats(resolver).entries, 0);
+    assert_int_equal(resolver_stats(resolver, RESOLVE_ADDRESSES).entries, 0);
 }
 
 static void append_domain_completes_dotless_names(void **state)
