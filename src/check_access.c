@@ -26,6 +26,8 @@ struct question {
     struct notes *notes, *client_notes; /* what the lines annotate */
     struct addr dst[ADDRS_MAX];
     size_t n_dst;
+    struct hosts *hosts;
+    char names[REQUEST_NAMES][HOST_NAME_MAX_LEN + 1];
     struct strbuf out;
     bool any_line;
 };
@@ -107,22 +109,82 @@ static bool make_request(struct question *q)
     return false;
 }
 
-/* --- addresses of the host ----------------------------------------------------------------------------------------- */
+/* --- addresses of the host, and names of addresses ----------------------------------------------------------------- */
 
-static void look_up(struct question *q)
+static size_t addresses_of(const struct question *q, struct span name, struct addr out[ADDRS_MAX])
 {
     struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM }, *found = NULL;
-    struct hosts *hosts = hosts_read(q->settings->hosts_file);
-    char *host = xspandup(q->request.uri.host);
+    size_t n = hosts_find(q->hosts, name, out, ADDRS_MAX);
+    char *host = xspandup(name);
 
-    q->n_dst = hosts_find(hosts, q->request.uri.host, q->dst, ADDRS_MAX);
-    hosts_free(&hosts);
-    if (q->n_dst == 0 && getaddrinfo(host, NULL, &hints, &found) == 0) {
-        for (const struct addrinfo *a = found; a != NULL && q->n_dst < ADDRS_MAX; a = a->ai_next)
-            q->dst[q->n_dst++] = addr_from_sockaddr(a->ai_addr);
+    if (n == 0 && getaddrinfo(host, NULL, &hints, &found) == 0) {
+        for (const struct addrinfo *a = found; a != NULL && n < ADDRS_MAX; a = a->ai_next)
+            out[n++] = addr_from_sockaddr(a->ai_addr);
         freeaddrinfo(found);
     }
     free(host);
+    return n;
+}
+
+static void look_up(struct question *q, struct access_facts *f)
+{
+    q->n_dst = addresses_of(q, q->request.uri.host, q->dst);
+    f->dst_known = true;
+    f->dst = q->dst;
+    f->n_dst = q->n_dst;
+}
+
+static enum name_trust trust_of(const struct question *q, struct addr a, struct span name)
+{
+    struct addr addrs[ADDRS_MAX];
+    size_t n = addresses_of(q, name, addrs);
+
+    a.port = 0;
+    for (size_t i = 0; i < n; i++) {
+        addrs[i].port = 0;
+        if (addr_eq(&a, &addrs[i]))
+            return NAME_CONFIRMED;
+    }
+    return NAME_UNCONFIRMED;
+}
+
+/* As net/reverse.h does. */
+static struct address_name look_up_name(struct question *q, enum request_name which)
+{
+    const struct addr *a = request_named(&q->request, which);
+    struct span name = hosts_name_of(q->hosts, a);
+    struct sockaddr_storage sa;
+    socklen_t len = addr_to_sockaddr(a, &sa);
+    char *text = q->names[which];
+
+    if (name.len == 0 &&
+        getnameinfo((struct sockaddr *)&sa, len, text, sizeof q->names[which], NULL, 0, NI_NAMEREQD) == 0) {
+        for (char *c = text; *c != '\0'; c++)
+            *c = ascii_lower(*c);
+        name = span_str(text);
+    }
+    if (name.len == 0 || !host_name_is_valid(name))
+        return (struct address_name){ true, NAME_NONE, SPAN("") };
+    return (struct address_name){ true, trust_of(q, *a, name), name };
+}
+
+/* The verdict, with what it takes looked up. */
+static struct access_verdict find_out(struct question *q, struct access_facts *f)
+{
+    struct access_verdict v;
+
+    f->may_ask_names = true;
+    for (;;) {
+        v = access_check(q->settings->http_access, f);
+        if (v.answer == ACCESS_NEED_DST)
+            look_up(q, f);
+        else if (v.answer == ACCESS_NEED_CLIENT_NAME)
+            f->client_name = look_up_name(q, REQUEST_CLIENT);
+        else if (v.answer == ACCESS_NEED_HOST_NAME)
+            f->host_name = look_up_name(q, REQUEST_HOST);
+        else
+            return v;
+    }
 }
 
 /* --- what is said -------------------------------------------------------------------------------------------------- */
@@ -135,6 +197,8 @@ static const char *const answers[] = {
     [ACL_NEED_DST] = "needs an address",
     [ACL_NEED_USER] = "needs the user",
     [ACL_NEED_EXTERNAL] = "needs a helper program",
+    [ACL_NEED_CLIENT_NAME] = "needs the client's name",
+    [ACL_NEED_HOST_NAME] = "needs the address's name",
 };
 
 static void add_line_text(struct strbuf *out, const struct access_line_seen *line)
@@ -214,6 +278,13 @@ static void add_addresses(struct question *q, const char *before, const char *be
     }
 }
 
+static void add_name(struct strbuf *out, const char *before, const struct address_name *n)
+{
+    if (n->is_known)
+        sb_printf(out, "%s%.*s%s", before, SPAN_ARG(n->trust == NAME_NONE ? SPAN("none") : n->name),
+                  n->trust == NAME_UNCONFIRMED ? " (not confirmed)" : "");
+}
+
 static void say(struct question *q, const struct access_facts *f)
 {
     struct strbuf *out = &q->out;
@@ -228,7 +299,9 @@ static void say(struct question *q, const struct access_facts *f)
     sb_printf(out, " from %s", client);
     if (f->user.len > 0)
         sb_printf(out, ", user %.*s", SPAN_ARG(f->user));
+    add_name(out, ", called ", &f->client_name);
     add_addresses(q, ", to ", " ", "");
+    add_name(out, ", to what is called ", &f->host_name);
     sb_char(out, '\n');
     v = access_explain(q->settings->http_access, f, say_line, q);
     word = v.answer == ACCESS_ALLOWED ? "allowed" : v.answer == ACCESS_NEED_LOGIN ? "asked for a login" : "denied";
@@ -281,14 +354,8 @@ static int answer(struct question *q)
     f.user = q->o->n_arguments > 3 ? span_str(q->o->arguments[3]) : SPAN_NONE;
     f.user_state = f.user.len > 0 ? USER_KNOWN : USER_ABSENT;
     f.user_any_case = !q->settings->auth.schemes[AUTH_BASIC].case_sensitive;
-    v = access_check(q->settings->http_access, &f);
-    if (v.answer == ACCESS_NEED_DST) {
-        look_up(q);
-        f.dst_known = true;
-        f.dst = q->dst;
-        f.n_dst = q->n_dst;
-        v = access_check(q->settings->http_access, &f);
-    }
+    q->hosts = hosts_read(q->settings->hosts_file);
+    v = find_out(q, &f);
     if (q->o->json)
         say_json(q, &f);
     else
@@ -316,6 +383,7 @@ int check_access(const struct options *o)
     settings_unref(&q->settings);
     notes_unref(&q->notes);
     notes_unref(&q->client_notes);
+    hosts_free(&q->hosts);
     sb_free(&q->text);
     sb_free(&q->out);
     free(q);

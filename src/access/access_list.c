@@ -136,6 +136,8 @@ static enum access_answer need_of(enum acl_answer answer)
     case ACL_NEED_DST: return ACCESS_NEED_DST;
     case ACL_NEED_USER: return ACCESS_NEED_USER;
     case ACL_NEED_EXTERNAL: return ACCESS_NEED_EXTERNAL;
+    case ACL_NEED_CLIENT_NAME: return ACCESS_NEED_CLIENT_NAME;
+    case ACL_NEED_HOST_NAME: return ACCESS_NEED_HOST_NAME;
     default: return ACCESS_NEED_LOGIN;
     }
 }

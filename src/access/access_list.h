@@ -18,7 +18,16 @@ bool access_list_add(struct access_list *l, const struct acl_set *set, const str
 bool access_list_is_empty(const struct access_list *l);
 
 /* What is needed is to be found out, and the list asked again; but for a login: that only the client can give. */
-enum access_answer { ACCESS_DENIED, ACCESS_ALLOWED, ACCESS_NEED_LOGIN, ACCESS_NEED_DST, ACCESS_NEED_USER, ACCESS_NEED_EXTERNAL };
+enum access_answer {
+    ACCESS_DENIED,
+    ACCESS_ALLOWED,
+    ACCESS_NEED_LOGIN,
+    ACCESS_NEED_DST,
+    ACCESS_NEED_USER,
+    ACCESS_NEED_EXTERNAL,
+    ACCESS_NEED_CLIENT_NAME,
+    ACCESS_NEED_HOST_NAME,
+};
 static inline bool access_is_final(enum access_answer a)
 {
     return a <= ACCESS_NEED_LOGIN;

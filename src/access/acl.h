@@ -26,16 +26,18 @@ struct acl_problem {
  * no good. True with p->text[0] set: a warning. Adding to an ACL of the same name and type adds values. */
 bool acl_define(struct acl_set *s, const struct span *words, size_t n, struct acl_problem *p);
 
-/* Is it true of these facts? ACL_UNDECIDED: a pattern gave up on a text that takes it too long; an access list then lets
- * no allow line match for it, and every deny line. The others say what it can't be told without. */
+/* Is it true of these facts? ACL_UNDECIDED: a pattern gave up on a text that takes it too long, or an address has a name that
+ * isn't confirmed; an access list then lets no allow line match for it, and every deny line. The others say what it can't be told without. */
 enum acl_answer {
     ACL_NO,
     ACL_YES,
     ACL_UNDECIDED,
-    ACL_NEED_LOGIN, /* credentials that are right: the client has to be asked for them */
-    ACL_NEED_DST,   /* ask again with dst known */
-    ACL_NEED_USER,  /* ask again with user_state known */
-    ACL_NEED_EXTERNAL, /* ask again when (*externals)->wanted is known */
+    ACL_NEED_LOGIN,       /* credentials that are right: the client has to be asked for them */
+    ACL_NEED_DST,         /* ask again with dst known */
+    ACL_NEED_USER,        /* ask again with user_state known */
+    ACL_NEED_EXTERNAL,    /* ask again when (*externals)->wanted is known */
+    ACL_NEED_CLIENT_NAME, /* ask again with client_name known */
+    ACL_NEED_HOST_NAME,   /* ask again with host_name known */
 };
 static inline bool acl_needs_more(enum acl_answer a)
 {

@@ -9,6 +9,7 @@ struct acl_patterns {
     char *field;      /* NULL: not about a field, or not named yet */
     enum token token; /* field's */
     bool names_field; /* the first value is the field's name */
+    bool no_lookup;   /* -n */
 };
 
 static void *patterns_make(const struct acl_type *type)
@@ -48,7 +49,10 @@ static bool add_patterns(const struct acl_line *l, struct acl_patterns *p, size_
             ignore_case = false;
         else if (!flags_ended && span_eq(word, SPAN("--")))
             flags_ended = true;
-        else if ((flags_ended || !span_eq(word, SPAN("-n"))) && !regex_set_add(p->set, word, ignore_case, error))
+        else if (!flags_ended && span_eq(word, SPAN("-n"))) {
+            if (!acl_no_lookup_parse(l, i, &p->no_lookup))
+                return false;
+        } else if (!regex_set_add(p->set, word, ignore_case, error))
             return acl_fail(l->problem, i, "bad pattern '%.*s': %s", ACL_SHOWN(word), error);
     }
     regex_set_combine(p->set);
@@ -91,6 +95,8 @@ static void patterns_print(const struct acl *a, struct strbuf *out)
 
     if (p->names_field && p->field != NULL)
         sb_printf(out, "%s ", p->field);
+    if (p->no_lookup)
+        sb_str(out, "-n ");
     for (size_t i = 0; i < regex_set_count(p->set); i++) {
         bool ignore_case;
         struct span pattern = regex_set_pattern(p->set, i, &ignore_case);
@@ -112,6 +118,11 @@ enum acl_answer acl_patterns_match(const struct acl_patterns *p, struct span tex
     };
 
     return answers[regex_set_try(p->set, text)];
+}
+
+bool acl_patterns_forbid_lookup(const struct acl_patterns *p)
+{
+    return p->no_lookup;
 }
 
 static int hex_digit(char c)

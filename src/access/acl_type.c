@@ -2,7 +2,6 @@
 
 #include <time.h>
 #include "access/addr_set.h"
-#include "access/domain_set.h"
 #include "access/number_set.h"
 #include "access/time_set.h"
 #include "access/word_set.h"
@@ -70,14 +69,28 @@ static enum acl_answer match_tag(const void *values, const struct access_facts *
 
 static enum acl_answer match_domain(const void *values, const struct access_facts *f)
 {
+    const struct acl_domains *d = values;
     char text[ADDR_TEXT_MAX];
 
-    if (domain_set_matches(values, f->host))
+    if (acl_domains_test(d, f->host) == ACL_YES)
         return ACL_YES;
+    if (!f->host_is_address)
+        return ACL_NO;
     /* [::ffff:127.0.0.1] is another spelling of 127.0.0.1, not a way around it (J06). */
-    if (f->host_is_address && f->host_addr.family == AF_INET && memchr(f->host.p, ':', f->host.len) != NULL)
-        return yes_if(domain_set_matches(values, span_of(text, addr_print(&f->host_addr, text))));
-    return ACL_NO;
+    if (f->host_addr.family == AF_INET && memchr(f->host.p, ':', f->host.len) != NULL &&
+        acl_domains_test(d, span_of(text, addr_print(&f->host_addr, text))) == ACL_YES)
+        return ACL_YES;
+    return d->no_lookup ? ACL_NO : acl_host_name_match(f, acl_domains_test, d);
+}
+
+static enum acl_answer match_client_domain(const void *values, const struct access_facts *f)
+{
+    return acl_client_name_match(f, acl_domains_test, values);
+}
+
+static enum acl_answer match_client_pattern(const void *values, const struct access_facts *f)
+{
+    return acl_client_name_match(f, acl_patterns_test, values);
 }
 
 static enum acl_answer match_method(const void *values, const struct access_facts *f)
@@ -107,7 +120,7 @@ static enum acl_answer match_path_pattern(const void *values, const struct acces
 
 /* An IPv6 literal is tried in brackets as well, as URLs and other people's lists have it (`^\[`), and one that is an IPv4
  * address in disguise as that (J06): no spelling is a way around a deny. */
-static enum acl_answer match_host_pattern(const void *values, const struct access_facts *f)
+static enum acl_answer match_host_text(const void *values, const struct access_facts *f)
 {
     enum acl_answer answer = acl_patterns_match(values, f->host), other;
     char text[ADDR_TEXT_MAX + 2];
@@ -124,6 +137,15 @@ static enum acl_answer match_host_pattern(const void *values, const struct acces
         other = acl_patterns_match(values, span_of(text, n + 2));
     }
     return other == ACL_NO ? answer : other;
+}
+
+static enum acl_answer match_host_pattern(const void *values, const struct access_facts *f)
+{
+    enum acl_answer answer = match_host_text(values, f);
+
+    if (answer != ACL_NO || !f->host_is_address || acl_patterns_forbid_lookup(values))
+        return answer;
+    return acl_host_name_match(f, acl_patterns_test, values);
 }
 
 static enum acl_answer match_request_field(const void *values, const struct access_facts *f)
@@ -221,6 +243,31 @@ static enum acl_answer match_user_pattern(const void *values, const struct acces
     return known == ACL_YES ? acl_patterns_match(values, f->user) : known;
 }
 
+/* user= of an external ACL's program; the helper's word, so letter case counts unless -i says not. */
+static enum acl_answer match_external_user(const void *values, const struct access_facts *f)
+{
+    struct span name, value;
+
+    for (size_t i = 0; notes_at(f->notes, i, &name, &value); i++)
+        if (span_eq(name, SPAN("user")) && value.len > 0 && user_names_contain(values, value, false))
+            return ACL_YES;
+    return ACL_NO;
+}
+
+static enum acl_answer match_external_user_pattern(const void *values, const struct access_facts *f)
+{
+    enum acl_answer any = ACL_NO;
+    struct span name, value;
+
+    for (size_t i = 0; any != ACL_YES && notes_at(f->notes, i, &name, &value); i++)
+        if (span_eq(name, SPAN("user")) && value.len > 0) {
+            enum acl_answer one = acl_patterns_match(values, value);
+
+            any = one == ACL_NO ? any : one;
+        }
+    return any;
+}
+
 static enum acl_answer match_user_limit(const void *values, const struct access_facts *f)
 {
     enum acl_answer known = acl_user_needed(f);
@@ -288,15 +335,11 @@ static const char *const missing[] = {
     "connections_encrypted",
     "dst_as",
     "eui64",
-    "ext_user",
-    "ext_user_regex",
     "ident",
     "ident_regex",
     "server_cert_fingerprint",
     "snmp_community",
     "src_as",
-    "srcdom_regex",
-    "srcdomain",
     "ssl::certDomainMismatch",
     "ssl::certHasExpired",
     "ssl::certNotYetValid",

@@ -52,7 +52,7 @@ extern const struct acl_type acl_type_broken;
 extern const struct acl_kind acl_kind_addresses; /* struct addr_set */
 extern const struct acl_kind acl_kind_numbers;   /* struct number_set */
 extern const struct acl_kind acl_kind_statuses;  /* the same, 100-999 */
-extern const struct acl_kind acl_kind_domains;   /* struct domain_set */
+extern const struct acl_kind acl_kind_domains;   /* struct acl_domains */
 extern const struct acl_kind acl_kind_words;     /* struct word_set */
 /* Theirs, for kinds that only read their words in another way. */
 void *acl_words_make(const struct acl_type *type);
@@ -61,6 +61,19 @@ void acl_words_release(void *values);
 extern const struct acl_kind acl_kind_schemes; /* the same, lower case */
 extern const struct acl_kind acl_kind_methods; /* struct method_set */
 extern const struct acl_kind acl_kind_times;   /* struct time_set */
+
+/* acl_name.c: about the names of hosts, and what addresses are called */
+struct acl_domains {
+    struct domain_set *set;
+    bool no_lookup; /* -n: an address has no name */
+};
+/* words[i], a -n: notes it. False: the problem says that the type can't do without look-ups. */
+bool acl_no_lookup_parse(const struct acl_line *l, size_t i, bool *no_lookup);
+typedef enum acl_answer acl_name_test(const void *values, struct span name);
+enum acl_answer acl_domains_test(const void *values, struct span name);
+enum acl_answer acl_client_name_match(const struct access_facts *f, acl_name_test *test, const void *values);
+/* host is an address, which wasn't matched as text. */
+enum acl_answer acl_host_name_match(const struct access_facts *f, acl_name_test *test, const void *values);
 
 /* acl_outcome.c: about how a transaction goes, and chance */
 extern const struct acl_kind acl_kind_has;        /* struct word_set of fixed words */
@@ -107,6 +120,9 @@ extern const struct acl_kind acl_kind_patterns; /* struct acl_patterns */
 extern const struct acl_kind acl_kind_field;    /* the same, with a field name: first value, or the type's */
 struct acl_patterns;
 enum acl_answer acl_patterns_match(const struct acl_patterns *p, struct span text);
+enum acl_answer acl_patterns_test(const void *values, struct span name); /* the same */
+/* -n: an address has no name. */
+bool acl_patterns_forbid_lookup(const struct acl_patterns *p);
 /* On the text with its %xx decoded once, as Squid does: `%70orn` must not pass where `porn` is denied. */
 enum acl_answer acl_patterns_match_unescaped(const struct acl_patterns *p, struct span text);
 /* On the field's value; several lines are joined with commas. No such field: ACL_NO. */

@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "base/similar.h"
 
-/* Skips -n ("no look-ups"), which asks for what we do anyway, and --, which ends flags. False: a flag that isn't one of these types'. */
-static bool skip_flags(const struct acl_line *l, size_t *at)
+/* -n ("no look-ups"), and --, which ends flags. False: a flag that isn't one of these types'. */
+static bool read_flags(const struct acl_line *l, size_t *at, bool *no_lookup)
 {
     for (*at = l->at; *at < l->n && !l->flags_ended; ++*at) {
         struct span word = l->words[*at];
@@ -24,6 +24,8 @@ static bool skip_flags(const struct acl_line *l, size_t *at)
             return true;
         if (!span_eq(word, SPAN("-n")))
             return acl_fail(l->problem, *at, "acl type %s has no flag '%.*s'", l->self->type->name, ACL_SHOWN(word));
+        if (!acl_no_lookup_parse(l, *at, no_lookup))
+            return false;
     }
     return true;
 }
@@ -40,10 +42,10 @@ static bool addresses_parse(const struct acl_line *l, void *values)
 {
     struct addr_set *s = values;
     char why[160];
-    bool good = true;
+    bool good = true, no_lookup;
     size_t i;
 
-    if (!skip_flags(l, &i))
+    if (!read_flags(l, &i, &no_lookup))
         return false;
     for (; i < l->n && good; i++) {
         enum addr_text_result result = addr_text_add(s, l->words[i], why);
@@ -113,8 +115,11 @@ const struct acl_kind acl_kind_statuses = { numbers_make, statuses_parse, number
 
 static void *domains_make(const struct acl_type *type)
 {
+    struct acl_domains *d = xcalloc(1, sizeof *d);
+
     (void)type;
-    return domain_set_new();
+    d->set = domain_set_new();
+    return d;
 }
 
 /* What can't be in a host, and is in lists all the same: "*.example.org", "http://example.org/", "example.org:80".
@@ -144,33 +149,39 @@ static bool add_literal(struct domain_set *s, struct span name)
 
 static bool domains_parse(const struct acl_line *l, void *values)
 {
+    struct acl_domains *d = values;
     struct span narrow, wide;
     size_t i;
 
-    if (!skip_flags(l, &i))
+    if (!read_flags(l, &i, &d->no_lookup))
         return false;
     for (; i < l->n; i++) {
-        if (add_literal(values, l->words[i]))
+        if (add_literal(d->set, l->words[i]))
             continue;
         warn_if_hopeless(l, i);
-        if (!domain_set_add(values, l->words[i]))
+        if (!domain_set_add(d->set, l->words[i]))
             return acl_fail(l->problem, i, "not a host name: '%.*s'", ACL_SHOWN(l->words[i]));
     }
-    if (domain_set_find_covered(values, &narrow, &wide))
+    if (domain_set_find_covered(d->set, &narrow, &wide))
         acl_warn(l->problem, l->at, "'%.*s' is covered by '.%.*s' already", ACL_SHOWN(narrow), ACL_SHOWN(wide));
     return true;
 }
 
 static void domains_print(const struct acl *a, struct strbuf *out)
 {
-    domain_set_print(a->values, out);
+    const struct acl_domains *d = a->values;
+
+    if (d->no_lookup)
+        sb_str(out, "-n ");
+    domain_set_print(d->set, out);
 }
 
 static void domains_release(void *values)
 {
-    struct domain_set *s = values;
+    struct acl_domains *d = values;
 
-    domain_set_free(&s);
+    domain_set_free(&d->set);
+    free(d);
 }
 
 const struct acl_kind acl_kind_domains = { domains_make, domains_parse, domains_print, domains_release };

@@ -4,8 +4,16 @@
 #include "hdrs/head.h"
 #include "hdrs/uri.h"
 #include "net/addr.h"
+#include "net/reverse.h"
 
 struct user_addresses;
+
+/* What an address is called, once that was looked up. */
+struct address_name {
+    bool is_known; /* to be whatever trust says, NAME_NONE as well */
+    enum name_trust trust;
+    struct span name;
+};
 
 enum user_state {
     USER_UNKNOWN, /* nobody has looked yet: ask, then ask the list again */
@@ -34,6 +42,10 @@ struct access_facts {
     bool dst_known;
     const struct addr *dst;
     size_t n_dst;
+    /* Of client, for srcdomain, and of host_addr, for dstdomain. may_ask_names: whoever asks the list can find out what isn't
+     * known. */
+    struct address_name client_name, host_name;
+    bool may_ask_names;
     /* One transaction's own number, in every question asked about it: `random` answers the same each time. */
     uint64_t draw;
     unsigned client_connections; /* open ones of the client's address when the request came; 0: not counted (maxconn) */

@@ -77,6 +77,8 @@ const struct directive directives_working[] = {
 #include "access/acl_type.def"
 #undef ACL_TYPE
           "Flags: -i and +i (patterns: in any letter case or not), -n (no look-ups), -- (no flags behind it).\n"
+          "An address is looked up for srcdomain, and for dstdomain without -n where it is the host: see "
+          "doc/names.md.\n"
           "A list file has one value a line; it must exist.",
       .flags = REPEATS },
     { "http_access", &kind_access, AT(http_access), NULL,

@@ -531,7 +531,7 @@ void resolve(struct resolver *r, struct resolve_query *q, struct span host, uint
         ask_addresses(r, name);
 }
 
-void resolve_name(struct resolver *r, struct resolve_query *q, const struct addr *a)
+void resolve_name_of(struct resolver *r, struct resolve_query *q, const struct addr *a)
 {
     char text[ADDR_TEXT_MAX];
     struct span key = span_of(text, addr_print(a, text));
@@ -557,7 +557,7 @@ void resolve_cancel(struct resolve_query *q)
     answer_unref(&a);
 }
 
-bool resolve_name_cached(struct resolver *r, const struct addr *a, char name[HOST_NAME_MAX_LEN + 1])
+bool resolve_name_of_cached(struct resolver *r, const struct addr *a, char name[HOST_NAME_MAX_LEN + 1])
 {
     char text[ADDR_TEXT_MAX];
     struct answer *answer = known_name(r, a, span_of(text, addr_print(a, text)));

@@ -34,7 +34,7 @@ struct resolve_query {
     /* addrs are valid during the call; both families, in the order to try (RFC 8305: IPv6 and IPv4 alternating). port
      * is that of the query. Never called from within resolve(). */
     void (*done)(struct resolve_query *q, enum resolve_status status, const struct addr *addrs, size_t n);
-    /* The same for resolve_name(): valid (host_name.h) and in lower case, "" unless RESOLVE_OK. */
+    /* The same for resolve_name_of(): valid (host_name.h) and in lower case, "" unless RESOLVE_OK. */
     void (*named)(struct resolve_query *q, enum resolve_status status, struct span name);
     uint16_t port;
     bool whole; /* an answer of one family alone won't do: done() is called when the other's is there, or given up */
@@ -45,15 +45,15 @@ struct resolve_query {
 /* host: canonical (lower case, no brackets). Answered later by q->done(). */
 void resolve(struct resolver *r, struct resolve_query *q, struct span host, uint16_t port);
 /* What a is called, as its owner says: net/reverse.h judges that. Answered later by q->named(). */
-void resolve_name(struct resolver *r, struct resolve_query *q, const struct addr *a);
+void resolve_name_of(struct resolver *r, struct resolve_query *q, const struct addr *a);
 /* No answer wanted any more. Idempotent. */
 void resolve_cancel(struct resolve_query *q);
 /* The answer at once, when it is known without asking (literal, hosts file, cache): its count, or 0. out:
  * RESOLVE_ADDRS_MAX entries. whole: as in a query. *negative: known not to exist. */
 size_t resolve_cached(struct resolver *r, struct span host, uint16_t port, bool whole, struct addr *out,
                       bool *negative);
-/* The same of resolve_name(): false: it has to be asked for. name: "" when it has none, or that couldn't be found out. */
-bool resolve_name_cached(struct resolver *r, const struct addr *a, char name[HOST_NAME_MAX_LEN + 1]);
+/* The same of resolve_name_of(): false: it has to be asked for. name: "" when it has none, or that couldn't be found out. */
+bool resolve_name_of_cached(struct resolver *r, const struct addr *a, char name[HOST_NAME_MAX_LEN + 1]);
 
 /* Is anybody waiting for an answer? While not, it may be freed. */
 bool resolver_is_busy(const struct resolver *r);

@@ -46,7 +46,7 @@ void reverse(struct resolver *r, struct reverse_query *q, const struct addr *a)
     q->addr = *a;
     q->addr.port = 0;
     q->query.named = named;
-    resolve_name(r, &q->query, &q->addr);
+    resolve_name_of(r, &q->query, &q->addr);
 }
 
 void reverse_cancel(struct reverse_query *q)
@@ -62,7 +62,7 @@ bool reverse_cached(struct resolver *r, const struct addr *a, enum name_trust *t
     size_t n;
 
     plain.port = 0;
-    if (!resolve_name_cached(r, &plain, name))
+    if (!resolve_name_of_cached(r, &plain, name))
         return false;
     *trust = NAME_NONE;
     if (name[0] == '\0')

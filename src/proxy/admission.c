@@ -77,31 +77,85 @@ static bool find_user(struct proxy_worker *pw, const struct settings *s, struct 
     return true;
 }
 
+/* --- what is it called? ------------------------------------------------------------------------------------------------ */
+
+/* Which one an access list stopped for. */
+static bool wants_name(enum access_answer answer, enum request_name *which)
+{
+    *which = answer == ACCESS_NEED_HOST_NAME ? REQUEST_HOST : REQUEST_CLIENT;
+    return answer == ACCESS_NEED_HOST_NAME || answer == ACCESS_NEED_CLIENT_NAME;
+}
+
+/* The lists behind http_access can't wait for a look-up: if there is one that may ask what the client is called, it is found out
+ * here. */
+static struct access_verdict want_client_name(const struct proxy_worker *pw, const struct request *r, enum gate gate,
+                                              struct access_verdict v)
+{
+    if (v.answer == ACCESS_ALLOWED && gate == GATE_HTTP && pw->naming_clients && !r->names[REQUEST_CLIENT].is_known)
+        v.answer = ACCESS_NEED_CLIENT_NAME;
+    return v;
+}
+
+/* False: it takes a look-up. */
+static bool find_name(struct proxy_worker *pw, struct request *r, enum request_name which)
+{
+    enum name_trust trust;
+
+    if (!reverse_cached(pw->resolver, request_named(r, which), &trust, pw->names[which]))
+        return false;
+    request_set_name(r, which, trust, span_str(pw->names[which]));
+    return true;
+}
+
 /* --- at once ------------------------------------------------------------------------------------------------------------ */
+
+/* Addresses of the host, as far as they have been asked for. */
+struct destination {
+    bool known;
+    struct addr addrs[RESOLVE_ADDRS_MAX];
+    size_t n;
+};
+
+static bool find_destination(struct proxy_worker *pw, const struct request *r, struct destination *d)
+{
+    bool negative;
+
+    d->n = resolve_cached(pw->resolver, r->uri.host, r->uri.port, false, d->addrs, &negative);
+    d->known = d->n > 0 || negative;
+    return d->known;
+}
+
+/* What the list stopped for. False: it takes a while. */
+static bool find_at_once(struct proxy_worker *pw, struct request *r, enum access_answer need, struct destination *d)
+{
+    enum request_name name;
+
+    if (wants_name(need, &name))
+        return find_name(pw, r, name);
+    if (need == ACCESS_NEED_USER)
+        return find_user(pw, pw->settings, r, NULL);
+    if (need == ACCESS_NEED_EXTERNAL)
+        return external_find(pw, pw->settings, r, NULL);
+    return find_destination(pw, r, d);
+}
+
+static struct access_verdict ask_at_once(const struct proxy_worker *pw, const struct request *r,
+                                         const struct destination *d)
+{
+    struct access_verdict v = request_access_asking(pw->settings->http_access, r, d->known, d->addrs, d->n);
+
+    return want_client_name(pw, r, GATE_HTTP, v);
+}
 
 bool admission_at_once(struct proxy_worker *pw, struct request *r, struct access_verdict *v)
 {
-    const struct access_list *list = pw->settings->http_access;
-    struct addr dst[RESOLVE_ADDRS_MAX];
-    bool dst_known = false, negative = false;
-    size_t n_dst = 0;
+    struct destination d;
 
-    *v = request_access(list, r);
-    while (!access_is_final(v->answer)) {
-        if (v->answer == ACCESS_NEED_USER) {
-            if (!find_user(pw, pw->settings, r, NULL))
-                return false;
-        } else if (v->answer == ACCESS_NEED_EXTERNAL) {
-            if (!external_find(pw, pw->settings, r, NULL))
-                return false;
-        } else {
-            n_dst = resolve_cached(pw->resolver, r->uri.host, r->uri.port, false, dst, &negative);
-            if (n_dst == 0 && !negative)
-                return false;
-            dst_known = true;
-        }
-        *v = dst_known ? request_access_dst(list, r, dst, n_dst) : request_access(list, r);
-    }
+    d.known = false;
+    d.n = 0;
+    for (*v = ask_at_once(pw, r, &d); !access_is_final(v->answer); *v = ask_at_once(pw, r, &d))
+        if (!find_at_once(pw, r, v->answer, &d))
+            return false;
     return true;
 }
 
@@ -133,6 +187,14 @@ static void resolved(struct resolve_query *q, enum resolve_status status, const 
     go_on(a);
 }
 
+static void named(struct reverse_query *q, enum name_trust trust, struct span name)
+{
+    struct admission *a = CONTAINER_OF(q, struct admission, reverse);
+
+    request_set_name(a->request, a->reversing, trust, name);
+    go_on(a);
+}
+
 static void user_found(struct auth_query *q, const struct auth_result *found)
 {
     struct admission *a = CONTAINER_OF(q, struct admission, login);
@@ -147,32 +209,42 @@ static void external_found(struct external_wait *w)
     go_on(CONTAINER_OF(w, struct admission, external));
 }
 
+/* What the list stopped for. False: go_on() is called when it is there. */
+static bool find(struct admission *a, enum access_answer need)
+{
+    struct request *r = a->request;
+
+    if (wants_name(need, &a->reversing)) {
+        a->reverse.done = named;
+        reverse(a->pw->resolver, &a->reverse, request_named(r, a->reversing));
+        return false;
+    }
+    if (need == ACCESS_NEED_DST) {
+        a->query.done = resolved;
+        resolve(a->pw->resolver, &a->query, r->uri.host, r->uri.port);
+        return false;
+    }
+    if (need == ACCESS_NEED_EXTERNAL) {
+        a->external.done = external_found;
+        return external_find(a->pw, a->settings, r, &a->external);
+    }
+    a->login.done = user_found;
+    return find_user(a->pw, a->settings, r, &a->login);
+}
+
 static void go_on(struct admission *a)
 {
     const struct access_list *list = gate_list(a->settings, a->gate);
     struct access_verdict v;
 
-    for (;;) {
-        v = a->dst_known ? request_access_dst(list, a->request, a->dst, a->n_dst) : request_access(list, a->request);
+    do {
+        v = request_access_asking(list, a->request, a->dst_known, a->dst, a->n_dst);
+        v = want_client_name(a->pw, a->request, a->gate, v);
         if (access_is_final(v.answer)) {
             a->done(a, &v);
             return;
         }
-        if (v.answer == ACCESS_NEED_DST) {
-            a->query.done = resolved;
-            resolve(a->pw->resolver, &a->query, a->request->uri.host, a->request->uri.port);
-            return;
-        }
-        if (v.answer == ACCESS_NEED_EXTERNAL) {
-            a->external.done = external_found;
-            if (!external_find(a->pw, a->settings, a->request, &a->external))
-                return;
-            continue;
-        }
-        a->login.done = user_found;
-        if (!find_user(a->pw, a->settings, a->request, &a->login))
-            return;
-    }
+    } while (find(a, v.answer));
 }
 
 void admission_start(struct admission *a)
@@ -190,6 +262,7 @@ void admission_forget(struct admission *a)
 void admission_cancel(struct admission *a)
 {
     resolve_cancel(&a->query);
+    reverse_cancel(&a->reverse);
     auth_cancel(&a->login);
     free(a->dst);
     a->dst = NULL;

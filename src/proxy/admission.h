@@ -1,5 +1,5 @@
 /* proxy/admission.h: the access lists that a request passes on its way, each asked about it, and what must be found out
- * for that: addresses of its host, who the user is. What has been found out stays in the request.
+ * for that: addresses of its host, what addresses are called, who the user is. What has been found out stays in the request.
  *
  * Threads: one worker. */
 #pragma once
@@ -28,6 +28,8 @@ struct admission {
     enum gate gate;
     void (*done)(struct admission *a, const struct access_verdict *v);
     struct resolve_query query;
+    struct reverse_query reverse;
+    enum request_name reversing;
     struct auth_query login;
     struct external_wait external;
     bool dst_known;

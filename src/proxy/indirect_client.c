@@ -44,7 +44,7 @@ struct addr indirect_client(const struct request *r, const struct access_list *t
     oldest = m.n > MEMBERS_MAX ? m.n - MEMBERS_MAX : 0;
     request_facts(r, &facts);
     while (m.n > oldest) {
-        facts.client = in_hand;
+        facts.client = in_hand; /* whose name nobody has looked up: srcdomain trusts none of them */
         if (access_check(trusted, &facts).answer != ACCESS_ALLOWED)
             break;
         if (!member_address(m.ring[--m.n % MEMBERS_MAX], &next))

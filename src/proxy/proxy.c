@@ -213,6 +213,8 @@ static void use_settings(struct proxy_worker *pw, const int *fds)
                      acl_set_has_type(pw->settings->acls, "annotate_transaction") ||
                      acl_set_has_type(pw->settings->acls, "annotate_client");
     pw->tallying = pw->settings->client_ip_max_connections >= 0 || acl_set_has_type(pw->settings->acls, "maxconn");
+    pw->naming_clients =
+        acl_set_has_type(pw->settings->acls, "srcdomain") || acl_set_has_type(pw->settings->acls, "srcdom_regex");
     pw->counting_users = acl_set_has_type(pw->settings->acls, "max_user_ip");
     make_via(pw);
     x_cache_prepare(&pw->x_cache, pw->settings);

@@ -330,6 +330,10 @@ bool request_from_head(struct request *r, const struct head *h, const struct req
     r->user_problem = NULL;
     r->user_text = r->user_token = NULL;
     r->connection = o->connection;
+    for (int i = 0; i < REQUEST_NAMES; i++) {
+        r->names[i] = (struct address_name){ .is_known = false };
+        r->name_texts[i] = NULL;
+    }
     r->text = NULL;
     *error = ERR_INVALID_REQ;
     r->framing = request_framing(h);
@@ -380,6 +384,16 @@ static struct span rebase(struct span s, const char *from, const char *to, size_
     return span_of(to + ((uintptr_t)s.p - (uintptr_t)from), s.len);
 }
 
+/* k's names are still another one's. */
+static void keep_names(struct request *k)
+{
+    for (int i = 0; i < REQUEST_NAMES; i++) {
+        k->name_texts[i] = NULL;
+        if (k->names[i].is_known)
+            request_set_name(k, (enum request_name)i, k->names[i].trust, k->names[i].name);
+    }
+}
+
 struct request *request_keep(const struct request *r)
 {
     struct request *k = xmalloc(sizeof *k);
@@ -418,6 +432,7 @@ struct request *request_keep(const struct request *r)
     }
     k->user_text = k->user_token = NULL;
     request_set_user(k, r->user, SPAN_NONE);
+    keep_names(k);
     k->cc = cache_control_parse(k->head, true); /* its spans point into the head */
     if (r->port_name.len > 0)
         memcpy(k->text + len, r->port_name.p, r->port_name.len);
@@ -436,6 +451,23 @@ void request_set_user(struct request *r, struct span user, struct span token)
     r->user = span_of(r->user_text, user.len);
     free(r->user_token);
     r->user_token = token.len > 0 ? xspandup(token) : NULL;
+}
+
+void request_set_name(struct request *r, enum request_name which, enum name_trust trust, struct span name)
+{
+    struct address_name *n = &r->names[which];
+
+    *n = (struct address_name){ true, trust, name };
+    if (r->refs == 0)
+        return;
+    free(r->name_texts[which]);
+    r->name_texts[which] = name.len > 0 ? xspandup(name) : NULL;
+    n->name = span_of(r->name_texts[which], name.len);
+}
+
+const struct addr *request_named(const struct request *r, enum request_name which)
+{
+    return which == REQUEST_CLIENT ? request_acl_client(r) : &r->host_addr;
 }
 
 static bool other_uri(struct request *r, struct span url, char *text, size_t capacity, const char **what)
@@ -468,6 +500,7 @@ struct request *request_with_url(const struct request *r, struct span url, bool 
         other.key = hash128(other.uri.text.p, other.uri.text.len);
         other.host_as_sent = as_sent;
         other.host_addr.family = 0;
+        other.names[REQUEST_HOST].is_known = false;
         other.asterisk = false;
         other.externals = NULL; /* what was asked about the other URL; external.h */
         find_address(&other);
@@ -497,6 +530,8 @@ void request_unref(struct request **holder)
     free(r->externals);
     free(r->user_text);
     free(r->user_token);
+    for (int i = 0; i < REQUEST_NAMES; i++)
+        free(r->name_texts[i]);
     free(r->text);
     free(r);
 }
@@ -525,6 +560,8 @@ void request_facts(const struct request *r, struct access_facts *f)
         .path = r->uri.path,
         .is_manager = r->is_manager,
         .request = r->head,
+        .client_name = r->names[REQUEST_CLIENT],
+        .host_name = r->names[REQUEST_HOST],
         .draw = r->draw,
         .client_connections = r->client_connections,
         .notes = r->notes,

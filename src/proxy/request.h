@@ -14,6 +14,9 @@
 #include "hdrs/uri.h"
 #include "proxy/error_page.h"
 
+/* What addresses are called: the client's that access lists see, and host_addr. */
+enum request_name { REQUEST_CLIENT, REQUEST_HOST, REQUEST_NAMES };
+
 struct request {
     unsigned refs; /* request_keep()'s copies */
     const struct head *head;
@@ -56,8 +59,10 @@ struct request {
     char *user_text;                    /* kept copies: what user points into */
     char *user_token;                   /* kept copies: Negotiate's next, for the client; NULL */
     struct auth_connection *connection; /* the client connection's; it may outlive nobody but an admission */
-    char *text;                         /* kept copies: what uri points into */
-    struct request *original;           /* what it was before a rewriter gave it another URL; a reference; NULL */
+    struct address_name names[REQUEST_NAMES]; /* admission.c finds them out when an access list asks */
+    char *name_texts[REQUEST_NAMES];          /* kept copies: what names point into */
+    char *text;                               /* kept copies: what uri points into */
+    struct request *original;                 /* what it was before a rewriter gave it another URL; a reference; NULL */
 };
 
 /* What a request arrived through. */
@@ -94,6 +99,11 @@ void request_unref(struct request **holder);
 
 /* Kept copies copy them; others only point to user, and have no token. */
 void request_set_user(struct request *r, struct span user, struct span token);
+
+/* The same of names. */
+void request_set_name(struct request *r, enum request_name which, enum name_trust trust, struct span name);
+/* The address that it is the name of. */
+const struct addr *request_named(const struct request *r, enum request_name which);
 
 /* A number that no other request of this worker has. */
 uint64_t request_draw(void);

@@ -20,6 +20,19 @@ struct access_verdict request_access_dst(const struct access_list *l, const stru
     return access_check(l, &f);
 }
 
+struct access_verdict request_access_asking(const struct access_list *l, const struct request *r, bool dst_known,
+                                            const struct addr *dst, size_t n)
+{
+    struct access_facts f;
+
+    request_facts(r, &f);
+    f.may_ask_names = true;
+    f.dst_known = dst_known;
+    f.dst = dst;
+    f.n_dst = n;
+    return access_check(l, &f);
+}
+
 /* http_access was asked about what the client wanted. Is that where it goes? */
 static bool goes_where_asked(const struct request *r)
 {

@@ -6,6 +6,9 @@
 
 /* As far as it can be told without the host's addresses. */
 struct access_verdict request_access(const struct access_list *l, const struct request *r);
+/* By whoever can find out what addresses are called: that may be asked for. */
+struct access_verdict request_access_asking(const struct access_list *l, const struct request *r, bool dst_known,
+                                            const struct addr *dst, size_t n);
 /* With them: those that will be, or are, connected to. */
 struct access_verdict request_access_dst(const struct access_list *l, const struct request *r, const struct addr *dst,
                                          size_t n);

@@ -14,6 +14,7 @@
 #include "proxy/old_servers.h"
 #include "proxy/out.h"
 #include "proxy/reason_counts.h"
+#include "proxy/request.h"
 
 struct proxy;
 
@@ -29,6 +30,7 @@ struct proxy_worker {
     bool annotating;           /* settings make annotations */
     bool counting_users;       /* settings ask for addresses per user */
     bool tallying;             /* settings ask for connections per address */
+    bool naming_clients;       /* settings ask what clients are called */
     int64_t refusal_told;      /* monotonic microseconds: the last line in cache.log about one too many */
     struct resolver *resolver;
     struct pool *pool;
@@ -48,7 +50,8 @@ struct proxy_worker {
     /* Scratch, valid within one callback. */
     struct head request_head, response_head;
     struct out_batch out;
-    char uri_text[32768]; /* canonical URI of the request in hand */
+    char uri_text[32768];                             /* canonical URI of the request in hand */
+    char names[REQUEST_NAMES][HOST_NAME_MAX_LEN + 1]; /* what its addresses are called */
     /* "Via: 1.1 host (loligo/0.1)\r\n" for responses; empty when via is off. */
     char via_line[320];
     size_t via_line_len;

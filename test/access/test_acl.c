@@ -23,13 +23,15 @@ static const struct {
     { "unknown type", "x dstdoman a.test", FAILS, 1, "unknown", "dstdomain" },
     { "unknown type like none", "x frobnicate a.test", FAILS, 1, "unknown", NULL },
     { "Squid's but not ours", "x ident REQUIRED", FAILS, 1, "acl type 'ident' is not supported yet", NULL },
-    { "another", "x srcdomain .a.test", FAILS, 1, "not supported yet", NULL },
     { "another", "x ssl::server_name .a.test", FAILS, 1, "not supported yet", NULL },
     { "told once", "x ident joe; x src all", FAILS, 0, "failed before", NULL },
     { "bad address", "x src 10.0.0.0/8 10.0.0.300", FAILS, 3, "10.0.0.300", NULL },
     { "netmask", "x src 10.0.0.0/8 10.0.0.0/255.0.0.0", WARNS, 3, "netmask", NULL },
     { "-n of dst", "x dst -n 10.0.0.0/8", GOOD, 0, "", NULL },
     { "-n of dstdomain", "x dstdomain -n .a.test", GOOD, 0, "", NULL },
+    { "-n of dstdom_regex", "x dstdom_regex -n -i a", GOOD, 0, "", NULL },
+    { "no -n of srcdomain", "x srcdomain -n .a.test", FAILS, 2, "never match", NULL },
+    { "no -n of srcdom_regex", "x srcdom_regex -i -n a", FAILS, 3, "never match", NULL },
     { "no such flag", "x dstdomain -i .a.test", FAILS, 2, "no flag '-i'", NULL },
     { "bad port", "x port 80 http", FAILS, 3, "http", NULL },
     { "-- ends flags", "x dst -n -- 10.0.0.0/8", GOOD, 0, "", NULL },
@@ -306,6 +308,129 @@ static void facts_are_asked(void **state)
         got = acl_matches(acl_find(s, SPAN("x")), &f);
         if (got != answers[i].want)
             fail_msg("acl %s, host %.*s: answer %d", answers[i].line, SPAN_ARG(f.host), (int)got);
+        acl_set_free(&s);
+    }
+}
+
+/* What addresses are called. */
+static const struct {
+    const char *line, *host; /* host NULL: a name; srcdom... is about the client */
+    bool may_ask, known;
+    enum name_trust trust;
+    enum acl_answer want;
+} called[] = {
+    { "x srcdomain .good.test", NULL, true, false, NAME_NONE, ACL_NEED_CLIENT_NAME },
+    { "x srcdom_regex good", NULL, true, false, NAME_NONE, ACL_NEED_CLIENT_NAME },
+    { "x srcdomain .good.test", NULL, false, false, NAME_NONE, ACL_UNDECIDED },
+    { "x srcdomain .good.test", NULL, false, true, NAME_CONFIRMED, ACL_YES },
+    { "x srcdomain .other.test none", NULL, true, true, NAME_CONFIRMED, ACL_NO },
+    { "x srcdomain .good.test", NULL, true, true, NAME_UNCONFIRMED, ACL_UNDECIDED },
+    { "x srcdomain .other.test", NULL, true, true, NAME_UNCONFIRMED, ACL_NO },
+    { "x srcdomain none", NULL, true, true, NAME_UNCONFIRMED, ACL_YES },
+    { "x srcdomain .good.test", NULL, true, true, NAME_NONE, ACL_NO },
+    { "x srcdomain none", NULL, true, true, NAME_NONE, ACL_YES },
+    { "x srcdom_regex -i ^A\\.GOOD", NULL, true, true, NAME_CONFIRMED, ACL_YES },
+    { "x srcdom_regex ^A", NULL, true, true, NAME_CONFIRMED, ACL_NO },
+    { "x srcdom_regex good", NULL, true, true, NAME_UNCONFIRMED, ACL_UNDECIDED },
+    { "x srcdom_regex ^none$", NULL, true, true, NAME_NONE, ACL_YES },
+    { "x dstdomain .good.test", NULL, true, false, NAME_NONE, ACL_NO },
+    { "x dstdomain .good.test", "10.0.0.1", true, false, NAME_NONE, ACL_NEED_HOST_NAME },
+    { "x dstdomain .good.test 10.0.0.1", "10.0.0.1", true, false, NAME_NONE, ACL_YES },
+    { "x dstdomain .good.test", "10.0.0.1", false, false, NAME_NONE, ACL_NO },
+    { "x dstdomain -n .good.test", "10.0.0.1", true, false, NAME_NONE, ACL_NO },
+    { "x dstdomain -n .good.test", "10.0.0.1", true, true, NAME_CONFIRMED, ACL_NO },
+    { "x dstdomain .good.test", "2001:db8::1", true, true, NAME_CONFIRMED, ACL_YES },
+    { "x dstdomain .good.test", "10.0.0.1", true, true, NAME_UNCONFIRMED, ACL_UNDECIDED },
+    { "x dstdomain none", "10.0.0.1", true, true, NAME_NONE, ACL_YES },
+    { "x dstdom_regex good", "10.0.0.1", true, false, NAME_NONE, ACL_NEED_HOST_NAME },
+    { "x dstdom_regex ^10", "10.0.0.1", true, false, NAME_NONE, ACL_YES },
+    { "x dstdom_regex -n good", "10.0.0.1", true, false, NAME_NONE, ACL_NO },
+    { "x dstdom_regex good", "10.0.0.1", true, true, NAME_CONFIRMED, ACL_YES },
+    { "x dstdom_regex good", "10.0.0.1", true, true, NAME_UNCONFIRMED, ACL_UNDECIDED },
+};
+
+static void names_of_addresses(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LENGTH(called); i++) {
+        struct acl_set *s = acl_set_new();
+        struct access_facts f = example_facts();
+        const struct address_name name = { called[i].known, called[i].trust,
+                                           called[i].trust == NAME_NONE ? SPAN("") : SPAN("a.good.test") };
+        enum acl_answer got;
+
+        if (called[i].host != NULL)
+            set_host(&f, called[i].host);
+        f.may_ask_names = called[i].may_ask;
+        if (strncmp(called[i].line, "x srcdom", 8) == 0)
+            f.client_name = name;
+        else
+            f.host_name = name;
+        define(s, called[i].line);
+        got = acl_matches(acl_find(s, SPAN("x")), &f);
+        if (got != called[i].want)
+            fail_msg("%zu: acl %s: answer %d", i, called[i].line, (int)got);
+        acl_set_free(&s);
+    }
+}
+
+/* An unconfirmed name lets no allow line match, and every deny line that it would, whichever way the words stand. */
+static void a_name_that_is_not_confirmed_only_counts_against(void **state)
+{
+    static const struct {
+        const char *line;
+        enum access_answer want;
+    } lists[] = {
+        { "allow good", ACCESS_DENIED }, { "deny good", ACCESS_DENIED },   { "allow !good", ACCESS_DENIED },
+        { "deny !good", ACCESS_DENIED }, { "deny other", ACCESS_ALLOWED }, { "allow !other", ACCESS_ALLOWED },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(lists); i++) {
+        struct acl_set *s = acl_set_new();
+        struct access_list *l = access_list_new(true);
+        struct access_facts f = example_facts();
+        struct acl_problem p;
+        struct span words[LINE_WORDS];
+        size_t n = line_words(lists[i].line, words);
+
+        f.client_name = (struct address_name){ true, NAME_UNCONFIRMED, SPAN("a.good.test") };
+        define(s, "good srcdomain .good.test");
+        define(s, "other srcdomain .other.test");
+        assert_true(access_list_add(l, s, words, n, "f:1", &p));
+        if (access_check(l, &f).answer != lists[i].want)
+            fail_msg("%s", lists[i].line);
+        access_list_free(&l);
+        acl_set_free(&s);
+    }
+}
+
+static void users_of_external_acls(void **state)
+{
+    static const struct {
+        const char *line, *user;
+        enum acl_answer want;
+    } users[] = {
+        { "x ext_user joe", "joe", ACL_YES },         { "x ext_user joe", "Joe", ACL_NO },
+        { "x ext_user -i joe", "JOE", ACL_YES },      { "x ext_user REQUIRED", "joe", ACL_YES },
+        { "x ext_user REQUIRED", NULL, ACL_NO },      { "x ext_user_regex ^j", "joe", ACL_YES },
+        { "x ext_user_regex -i ^J", "joe", ACL_YES }, { "x ext_user_regex .*", NULL, ACL_NO },
+        { "x ext_user_regex ^k", "joe", ACL_NO },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(users); i++) {
+        struct acl_set *s = acl_set_new();
+        struct access_facts f = example_facts();
+
+        f.notes = notes_new();
+        notes_add(f.notes, SPAN("users"), SPAN("joe"), true);
+        if (users[i].user != NULL)
+            notes_add(f.notes, SPAN("user"), span_str(users[i].user), true);
+        define(s, users[i].line);
+        if (acl_matches(acl_find(s, SPAN("x")), &f) != users[i].want)
+            fail_msg("%s: %s", users[i].line, users[i].user ? users[i].user : "nobody");
+        notes_unref(&f.notes);
         acl_set_free(&s);
     }
 }
@@ -629,6 +754,9 @@ int main(void)
         cmocka_unit_test(definitions_are_judged),
         cmocka_unit_test(failed_acls_are_undecided),
         cmocka_unit_test(facts_are_asked),
+        cmocka_unit_test(names_of_addresses),
+        cmocka_unit_test(a_name_that_is_not_confirmed_only_counts_against),
+        cmocka_unit_test(users_of_external_acls),
         cmocka_unit_test(missing_heads_match_nothing),
         cmocka_unit_test(annotations_are_made_and_asked_about),
         cmocka_unit_test(chance_is_fair_and_steady),

@@ -3,12 +3,17 @@ import socket
 import struct
 import threading
 
-A, AAAA = 1, 28
+A, PTR, AAAA = 1, 12, 28
 NXDOMAIN, SERVFAIL, SILENCE = object(), object(), object()
 
 
+def wire(name):
+    return b''.join(bytes([len(label)]) + label.encode('latin-1') for label in name.split('.')) + b'\0'
+
+
 class NameServer:
-    """names: {name: address, list of addresses, NXDOMAIN, SERVFAIL or SILENCE}; others don't exist."""
+    """names: {name: address, list of addresses, NXDOMAIN, SERVFAIL or SILENCE}; others don't exist. That of an address, as
+    in called(), has names for addresses."""
 
     def __init__(self, **names):
         self.names = {k.replace('_', '.'): v for k, v in names.items()}
@@ -24,6 +29,13 @@ class NameServer:
         else:
             raise error
         threading.Thread(target=self.serve, daemon=True).start()
+
+    def called(self, address, name):
+        """What an IPv4 address is called: a name, several, NXDOMAIN, ..."""
+        self.names['.'.join(reversed(address.split('.'))) + '.in-addr.arpa'] = name
+
+    def times_asked(self, kind):
+        return sum(k == kind for _, k in self.asked)
 
     def serve(self):
         while True:
@@ -48,7 +60,7 @@ class NameServer:
             return None
         code = 3 if found is NXDOMAIN else 2 if found is SERVFAIL else 0
         addresses = [] if code else [found] if isinstance(found, str) else found
-        records = [socket.inet_pton(socket.AF_INET if kind == A else socket.AF_INET6, a) for a in addresses
+        records = [wire(n) for n in addresses] if kind == PTR else [socket.inet_pton(socket.AF_INET if kind == A else socket.AF_INET6, a) for a in addresses
                    if (':' in a) == (kind == AAAA)] if kind in (A, AAAA) else []
         head = query[:2] + struct.pack('!HHHHH', 0x8180 | code, 1, len(records), 0, 0)
         return head + question + b''.join(b'\xc0\x0c' + struct.pack('!HHIH', kind, 1, 60, len(r)) + r for r in records)

@@ -214,7 +214,7 @@ def test_no_spelling_of_a_host_walks_around_a_deny_line(make_proxy, origin, rule
 
 def test_spellings_are_one_name_for_an_allow_list(make_proxy, origin):
     page = origin.page(ok(b'x'))
-    p = make_proxy('acl ok dstdomain origin.test\nhttp_access allow ok\nhttp_access deny all')
+    p = make_proxy('acl ok dstdomain -n origin.test\nhttp_access allow ok\nhttp_access deny all')
     for host, status in [('origin.test', 200), ('ORIGIN.TEST.', 200), ('127.0.0.1', 403), ('xorigin.test', 403),
                          ('origin.test.evil.test', 403)]:
         assert p.get(f'http://{host}:{origin.port}{page.path}').status == status, host

@@ -124,7 +124,7 @@ def test_a_denial_by_the_user_asks_for_another(make, origin):
 
 def test_rules_in_front_need_no_login(make, origin):
     page = origin.page(ok(b'inside', FRESH))
-    p = make(BASIC + f'acl open dstdomain origin.test\nacl known proxy_auth REQUIRED\nhttp_access allow open\n'
+    p = make(BASIC + f'acl open dstdomain -n origin.test\nacl known proxy_auth REQUIRED\nhttp_access allow open\n'
              'http_access allow known\nhttp_access deny all')
     assert p.get(f'http://origin.test:{origin.port}{page.path}').status == 200
     assert p.get(page.url).status == 407

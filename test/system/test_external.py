@@ -35,6 +35,15 @@ def asked(p):
     return p.read('helper.asked').splitlines()
 
 
+@pytest.mark.parametrize('acl, statuses', [('ext_user joe', [200, 403]), ('ext_user -i JOE', [200, 403]),
+                                           ('ext_user REQUIRED', [200, 200]), ('ext_user_regex ^jo', [200, 403])])
+def test_the_user_it_says(start, origin, acl, statuses):
+    pages = [origin.page(ok(b'x')) for _ in 'ab']
+    p = start(f"return 'OK user=' + ('joe' if words[0].endswith({pages[0].path!r}) else 'jim')", 'ext %URI {helper}',
+              f'acl ext external ext\nacl who {acl}\nhttp_access deny !ext\nhttp_access allow who\nhttp_access deny all\n')
+    assert [p.get(page.url).status for page in pages] == statuses
+
+
 @pytest.mark.parametrize('answer, status', [('OK', 200), ('ERR', 403), ('BH', 403), ('TT x', 403), ('nonsense', 403)])
 def test_it_decides(start, origin, answer, status):
     page = origin.page(ok(b'x'))
