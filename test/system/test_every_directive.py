@@ -157,6 +157,7 @@ EFFECTS = {
     'positive_dns_ttl': 'test_origin_side.py::test_positive_dns_ttl',
     'negative_dns_ttl': 'test_origin_side.py::test_negative_dns_ttl',
     'ipcache_size': 'test_origin_side.py::test_ipcache_size',
+    'fqdncache_size': 'test_names_of_addresses.py::test_as_many_names_as_fqdncache_size',
     'server_pconn_for_nonretriable': 'test_origin_side.py::test_server_pconn_for_nonretriable',
     'force_request_body_continuation': 'test_origin_side.py::test_force_request_body_continuation',
     'pconn_lifetime': 'test_origin_side.py::test_pconn_lifetime_of_clients',
@@ -168,10 +169,6 @@ UNSEEN = set('''
     authenticate_cache_garbage_interval authenticate_ttl authenticate_cache_max store_id_extras
     pid_filename debug_options coredump_dir cache_effective_group relaxed_header_parser
     chunk_extension_max client_request_buffer_max_size
-    forward_max_tries pid_filename debug_options coredump_dir cache_effective_group relaxed_header_parser
-    chunk_extension_max client_request_buffer_max_size half_closed_clients forward_timeout connect_timeout
-    peer_connect_timeout write_timeout max_filedescriptors dns_timeout dns_retransmit_interval positive_dns_ttl
-    negative_dns_ttl ipcache_size fqdncache_size happy_eyeballs_connect_timeout
 '''.split())
 
 
