@@ -43,7 +43,7 @@ static const struct {
     { "hierarchy_stoplist x",
       "t:1:1: warning: hierarchy_stoplist is obsolete, ignored: use always_direct or cache_peer_access\n" },
     { "zero_buffers on", "t:1:1: warning: zero_buffers is obsolete, ignored\n" },
-    { "digest_bits_per_entry 5", "t:1:1: warning: digest_bits_per_entry is not implemented, ignored\n" },
+    { "digest_bits_per_entry 6", "t:1:1: warning: digest_bits_per_entry is not implemented, ignored\n" },
     { "cache_dir ufs /x 1 1 1",
       "t:1:1: warning: cache_dir is not implemented, ignored: objects stay in memory only and are lost at restart; "
       "the directory isn't touched\n" },
