@@ -264,7 +264,7 @@ static void on_time(struct running *r)
     int64_t now = clock_mono_us();
 
     if (now >= r->next_sample) {
-        manager_sample(r->manager);
+        manager_sample(r->manager, r->settings);
         r->next_sample = now + SAMPLE_EVERY;
     }
     if (now >= r->close_gone_at)
@@ -328,7 +328,7 @@ static bool start(struct running *r, pid_t parent)
                                                  .workers = r->ports.workers,
                                                  .fds = r->ports.fds });
     manager_attach(r->manager, r->proxy);
-    manager_sample(r->manager);
+    manager_sample(r->manager, r->settings);
     r->next_sample = clock_mono_us() + SAMPLE_EVERY;
     proxy_start(r->proxy);
     return true;

@@ -417,6 +417,16 @@ const struct directive directives_working[] = {
     { "debug_options", &kind_debug_options, AT(debug_level), "ALL,1",
       .meaning = "debug_options ALL,level\n"
                  "How much cache_log gets, 0 to 9. Levels of single sections are accepted and mean nothing." },
+    { "high_response_time_warning", &kind_duration, AT(high_response_time_warning), "0",
+      .meaning =
+          "In milliseconds: cache_log gets a line each minute in which half of the responses took longer. 0: none.",
+      .flags = UNIT_MS },
+    { "high_page_fault_warning", &kind_count, AT(high_page_fault_warning), "0",
+      .meaning = "Likewise when more pages a second than this were waited for (swapping). 0: none.",
+      .high = 1000000000 },
+    { "high_memory_warning", &kind_size, AT(high_memory_warning), "0 KB",
+      .meaning = "Likewise, and at the start, when the process has more than this in memory. 0: none.",
+      .flags = UNIT_KB },
     { "coredump_dir", &kind_string, AT(coredump_dir), "none", .meaning = "The directory the process changes to." },
     { "umask", &kind_umask, AT(umask), "027",
       .meaning =

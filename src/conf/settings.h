@@ -243,6 +243,9 @@ struct settings {
     int64_t shutdown_lifetime;
     int logfile_rotate;
     int debug_level;
+    int64_t high_response_time_warning; /* the median's; 0: no warning, as for the next two */
+    int high_page_fault_warning;        /* a second */
+    uint64_t high_memory_warning;
     uint64_t max_filedescriptors; /* 0: as the kernel says */
 
     /* cache */

@@ -1,8 +1,13 @@
 #include "mgr/manager.h"
 
 #include <stdlib.h>
+#include "base/log.h"
 #include "base/mem.h"
+#include "mgr/high_water.h"
 #include "mgr/page.h"
+
+/* high_..._warning look at the last minute. */
+#define WATCHED_SECONDS 60
 
 struct manager {
     struct internal_service service;
@@ -54,10 +59,31 @@ void manager_free(struct manager **holder)
     free(m);
 }
 
-void manager_sample(struct manager *m)
+/* One log entry a line. */
+static void warn(const struct strbuf *lines)
 {
-    struct sample s;
+    struct span rest = sb_view(lines);
 
-    sample_take(&s, atomic_load(&m->proxy));
-    history_add(&m->history, &s);
+    while (rest.len > 0) {
+        const char *end = memchr(rest.p, '\n', rest.len);
+        size_t n = (size_t)(end - rest.p);
+
+        log_line(LOG_ERROR, "%.*s", (int)n, rest.p);
+        rest = span_of(end + 1, rest.len - n - 1);
+    }
+}
+
+void manager_sample(struct manager *m, const struct settings *s)
+{
+    struct sample now, before, minute;
+    struct strbuf lines = { 0 };
+    bool is_minute;
+
+    sample_take(&now, atomic_load(&m->proxy));
+    if ((is_minute = history_before(&m->history, WATCHED_SECONDS, now.mono, &before)))
+        sample_difference(&minute, &before, &now);
+    history_add(&m->history, &now);
+    high_water_lines(s, is_minute ? &minute : NULL, process_resident(), &lines);
+    warn(&lines);
+    sb_free(&lines);
 }

@@ -13,6 +13,6 @@ struct manager *manager_new(void);
 const struct internal_service *manager_service(struct manager *m);
 void manager_attach(struct manager *m, struct proxy *p);
 void manager_free(struct manager **holder);
-/* Once a minute (and at start): a sample for 5min, 60min and utilization. */
-void manager_sample(struct manager *m);
+/* Once a minute (and at start): a sample for 5min, 60min and utilization; warns of what is above the limits in s. */
+void manager_sample(struct manager *m, const struct settings *s);
 /* The actions that change something (shutdown, reconfigure, rotate, offline_toggle) are not offered yet. */

@@ -240,7 +240,7 @@ static void wall_time_starts_again_at_each_tick(void **state)
     struct fixture *f = *state;
     struct strbuf text;
 
-    manager_sample(f->m);
+    manager_sample(f->m, f->settings);
     text = page(f, "counters");
     assert_true(atof(strstr(text.p, "wall_time = ") + 12) < 50);
     sb_free(&text);
@@ -533,7 +533,7 @@ static void nothing_is_answered_before_there_is_a_proxy(void **state)
     struct fixture *f = *state, early = { .m = manager_new(), .settings = f->settings };
     struct internal_answer a = ask_with(&early, "counters", NULL, NULL);
 
-    manager_sample(early.m);
+    manager_sample(early.m, early.settings);
     assert_int_equal(a.status, 404);
     manager_free(&early.m);
 }

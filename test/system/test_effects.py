@@ -58,6 +58,14 @@ def test_append_domain(make_proxy, origin):
     assert p.get(f'http://short:{origin.port}{page.path}').status == 200
 
 
+def test_high_memory_warning(make_proxy):
+    p = make_proxy('high_memory_warning 1 MB')
+    p.wait_cache_log(r'WARNING: large: \d+ MB of memory in use \(limit 1 MB\)')
+    q = make_proxy('high_memory_warning 100 GB')
+    q.get('http://absent.invalid/')
+    assert 'WARNING: large' not in q.read('cache.log')
+
+
 def test_minimum_expiry_time(make_proxy, origin):
     brief, longer = origin.page(ok(b'x', 'Cache-Control: max-age=60')), origin.page(ok(b'x', FRESH))
     p = make_proxy('minimum_expiry_time 5 minutes')
