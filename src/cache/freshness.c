@@ -73,10 +73,17 @@ bool status_is_heuristically_cacheable(int status)
     }
 }
 
+/* Servers that know no Cache-Control for an old client say Expires: now when they vary, and mean nothing by it. */
+static bool expires_at_once_for_vary(const struct head *response, const struct response_times *t, int64_t expires)
+{
+    return expires == t->date_value && head_find(response, TOKEN_DATE) != NULL &&
+           head_find(response, TOKEN_VARY) != NULL;
+}
+
 /* What the origin said itself. False: nothing. A statement that can't be read, or contradicts itself, means stale:
  * nobody meant it to be reused (section 4.2.1; caching-rules P4, P7, D4, D5). */
 static bool explicit_lifetime(const struct head *response, const struct cache_control *cc,
-                              const struct response_times *t, int64_t *lifetime)
+                              const struct response_times *t, bool vary_ignore_expire, int64_t *lifetime)
 {
     const struct head_field *expires =
         (cc->flags & CC_TARGETED) ? NULL : head_find(response, TOKEN_EXPIRES); /* RFC 9213 section 2.1 */
@@ -95,8 +102,11 @@ static bool explicit_lifetime(const struct head *response, const struct cache_co
     }
     if (expires == NULL)
         return false;
-    if (head_next(response, expires) == NULL && date_parse(field_value(response, expires), t->response_time, &at))
+    if (head_next(response, expires) == NULL && date_parse(field_value(response, expires), t->response_time, &at)) {
+        if (vary_ignore_expire && expires_at_once_for_vary(response, t, at))
+            return false;
         *lifetime = max64(0, saturating_sub(at, t->date_value));
+    }
     return true;
 }
 
@@ -125,7 +135,7 @@ int64_t freshness_lifetime(const struct head *response, const struct cache_contr
 
     if (rule == NULL)
         rule = &built_in_rule;
-    if (explicit_lifetime(response, cc, t, &lifetime)) {
+    if (explicit_lifetime(response, cc, t, rule->vary_ignore_expire, &lifetime)) {
         bool override = rule->override_expire && !must_revalidate && rule->min > lifetime;
 
         *source = override ? LIFETIME_RULE : LIFETIME_EXPLICIT;

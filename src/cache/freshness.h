@@ -10,7 +10,8 @@ struct refresh_rule {
     int percent;
     bool override_expire, override_lastmod, reload_into_ims, ignore_reload, ignore_no_store, ignore_private,
         refresh_ims, store_stale;
-    int64_t max_stale; /* -1: the directive's */
+    bool vary_ignore_expire; /* the directive's: with Vary, an Expires that equals Date says nothing */
+    int64_t max_stale;       /* -1: the directive's */
 };
 
 /* Date, Age and the clock readings of a response. request_time, response_time: seconds since the epoch. */

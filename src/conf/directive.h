@@ -136,6 +136,8 @@ void program_free(struct program_setting *p);
 void rewriters_complete(struct reading *r);
 /* Likewise the delay pools (kind_delay.c). */
 void delays_complete(struct reading *r);
+/* Likewise what applies to all refresh_pattern lines (kind_refresh.c). */
+void refresh_complete(struct reading *r);
 /* Likewise what the peers of a group are to each other (kind_peer.c). */
 void peers_complete(struct reading *r);
 /* Likewise those of external_acl_type (kind_external.c). */

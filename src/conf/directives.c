@@ -382,6 +382,9 @@ const struct directive directives_working[] = {
       .flags = REPEATS | ALLOWS },
     { "vary_variants_max", &kind_count, AT(vary_variants_max), "64",
       .meaning = "How many variants of one URL (Vary) are kept.", .low = 1, .high = 65536 },
+    { "vary_ignore_expire", &kind_switch, AT(vary_ignore_expire), "off",
+      .meaning = "In a response with Vary an Expires that equals its Date says nothing; refresh_pattern decides. For "
+                 "servers\nthat send it to every client they take for an old one." },
     /* logs */
     { "logformat", &kind_logformat, AT(logformats), NULL,
       .meaning = "logformat name format...\n"

@@ -60,7 +60,6 @@ const struct directive directives_ignored[] = {
     ACCEPT("mime_table", "no FTP"),
     ACCEPT("netdb_filename", "no peer measurements"),
     ACCEPT("shared_transient_entries_limit", "workers share one store"),
-    IGNORE("vary_ignore_expire", "off", "ignoring an Expires that equals Date"),
     ACCEPT("minimum_direct_hops", "no peer measurements"),
     ACCEPT("minimum_direct_rtt", "no peer measurements"),
     ACCEPT("icp_query_timeout", "no ICP"),

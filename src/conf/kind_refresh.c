@@ -123,12 +123,21 @@ static void print_refresh(const struct settings *s, const struct directive *d, s
 
 const struct refresh_rule *settings_refresh_rule(const struct settings *s, struct span url)
 {
-    static const struct refresh_rule built_in = { .max = 4320 * 60, .percent = 20, .max_stale = -1 };
+    static const struct refresh_rule built_in[] = {
+        { .max = 4320 * 60, .percent = 20, .max_stale = -1 },
+        { .max = 4320 * 60, .percent = 20, .max_stale = -1, .vary_ignore_expire = true },
+    };
 
     for (size_t i = 0; i < s->n_refresh; i++)
         if (s->refresh[i].regex == NULL || regex_set_matches(s->refresh[i].regex, url))
             return &s->refresh[i].rule;
-    return &built_in;
+    return &built_in[s->vary_ignore_expire];
+}
+
+void refresh_complete(struct reading *r)
+{
+    for (size_t i = 0; i < r->s->n_refresh; i++)
+        r->s->refresh[i].rule.vary_ignore_expire = r->s->vary_ignore_expire;
 }
 
 const struct directive_kind kind_refresh = { parse_refresh, print_refresh };

@@ -374,6 +374,7 @@ static void complete(struct reading *r)
     rewriters_complete(r);
     peers_complete(r);
     delays_complete(r);
+    refresh_complete(r);
     externals_complete(r);
     if (s->n_ports == 0 && r->report->errors == 0)
         diag_error(r->report, (struct place){ s->file, 0, 0 }, NULL, "there is no http_port to listen on");

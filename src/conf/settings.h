@@ -251,7 +251,8 @@ struct settings {
     /* cache */
     uint64_t cache_mem, maximum_object_size, maximum_object_size_in_memory, minimum_object_size;
     enum eviction_policy eviction;
-    bool collapsed_forwarding, store_set_cookie, offline_mode, refresh_all_ims, cache_miss_revalidate;
+    bool collapsed_forwarding, store_set_cookie, offline_mode, refresh_all_ims, cache_miss_revalidate,
+        vary_ignore_expire;
     bool refresh_ignores_reload, refresh_ims; /* some refresh_pattern says so */
     int64_t negative_ttl, minimum_expiry_time, max_stale;
     int64_t quick_abort_min, quick_abort_max; /* bytes; min -1: always finish */

@@ -92,6 +92,8 @@ static void huge_ages_are_stale(void **state)
 #define LM_TOMORROW "Last-Modified: Mon, 07 Nov 1994 08:49:37 GMT"
 #define DAY INT64_C(86400)
 
+static const struct refresh_rule vary_hour = { .min = 3600, .max = 3 * DAY, .max_stale = -1,
+                                               .vary_ignore_expire = true };
 static const struct refresh_rule built_in = { .max = 3 * DAY, .percent = 20, .max_stale = -1 };
 static const struct refresh_rule min_hour = { .min = 3600, .max = 3 * DAY, .percent = 20, .max_stale = -1 };
 static const struct refresh_rule min_above_max = { .min = 3600, .max = 60, .percent = 20, .max_stale = -1 };
@@ -156,6 +158,15 @@ static const struct {
       LIFETIME_HEURISTIC },
     { "percent of another rule", 200, DATE LM_DAY_AGO, &half, DAY / 2, LIFETIME_HEURISTIC },
     { "percents beyond a hundred", 200, DATE LM_MONTHS_AGO, &huge, 123 * DAY * INT32_MAX / 100, LIFETIME_HEURISTIC },
+
+    { "vary_ignore_expire", 200, DATE "Vary: Accept\nExpires: " T0_TEXT, &vary_hour, 3600, LIFETIME_RULE },
+    { "vary_ignore_expire off", 200, DATE "Vary: Accept\nExpires: " T0_TEXT, &min_hour, 0, LIFETIME_EXPLICIT },
+    { "vary_ignore_expire: no Vary", 200, DATE "Expires: " T0_TEXT, &vary_hour, 0, LIFETIME_EXPLICIT },
+    { "vary_ignore_expire: no Date", 200, "Vary: Accept\nExpires: " T0_TEXT, &vary_hour, 0, LIFETIME_EXPLICIT },
+    { "vary_ignore_expire: later", 200, DATE "Vary: Accept\n" IN_100, &vary_hour, 100, LIFETIME_EXPLICIT },
+    { "vary_ignore_expire: in the past", 200, DATE "Vary: Accept\n" LONG_AGO, &vary_hour, 0, LIFETIME_EXPLICIT },
+    { "vary_ignore_expire: Cache-Control", 200, DATE "Vary: Accept\nCache-Control: max-age=0\nExpires: " T0_TEXT,
+      &vary_hour, 0, LIFETIME_EXPLICIT },
 
     { "F9 min: without LM", 200, DATE, &min_hour, 3600, LIFETIME_RULE },
     { "F9 min: LM in the future", 200, DATE LM_TOMORROW, &min_hour, 3600, LIFETIME_RULE },

@@ -323,6 +323,8 @@ static const struct {
     { "incoming_icp_average 6", FINE },
     { "min_udp_poll_cnt 9", WARNED },
     /* values of what works */
+    { "vary_ignore_expire on", FINE },
+    { "vary_ignore_expire maybe", ERROR },
     { "high_response_time_warning 2000", FINE },
     { "high_response_time_warning 2 seconds", FINE },
     { "high_response_time_warning slow", ERROR },

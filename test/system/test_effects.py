@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from client import request, soon
-from origin import HANG, Origin, head, ok
+from origin import HANG, Origin, date, head, ok
 
 FRESH = 'Cache-Control: max-age=600'
 BIG = 'X-Big: ' + 'x' * 3000
@@ -64,6 +64,17 @@ def test_high_memory_warning(make_proxy):
     q = make_proxy('high_memory_warning 100 GB')
     q.get('http://absent.invalid/')
     assert 'WARNING: large' not in q.read('cache.log')
+
+
+@pytest.mark.parametrize('rule', ['', 'refresh_pattern . 0 20% 4320\n'])
+@pytest.mark.parametrize('conf, fetched', [('', 2), ('vary_ignore_expire on\n', 1)])
+def test_vary_ignore_expire(make_proxy, origin, rule, conf, fetched):
+    now = date()
+    page = origin.page(ok(b'x', f'Date: {now}', f'Expires: {now}', f'Last-Modified: {date(-86400)}', 'Vary: Accept'))
+    p = make_proxy(rule + conf)
+    for _ in range(2):
+        assert p.get(page.url).status == 200
+    assert page.count == fetched
 
 
 def test_minimum_expiry_time(make_proxy, origin):

@@ -140,6 +140,7 @@ EFFECTS = {
     'dns_nameservers': 'test_errors.py::test_dns_answers',
     'hosts_file': 'test_corpus.py::test_agent_sandbox',
     'append_domain': 'test_effects.py::test_append_domain',
+    'vary_ignore_expire': 'test_effects.py::test_vary_ignore_expire',
     'high_memory_warning': 'test_effects.py::test_high_memory_warning',
     'high_response_time_warning': '../mgr/test_high_water.c::what_is_above_its_limit_is_said',
     'high_page_fault_warning': '../mgr/test_high_water.c::what_is_above_its_limit_is_said',
