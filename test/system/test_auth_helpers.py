@@ -1,6 +1,7 @@
 """Users whose passwords and tokens helper programs judge: Basic, Digest, Negotiate."""
 import os
 import sys
+import time
 
 import pytest
 
@@ -88,6 +89,37 @@ def test_credentialsttl(start, origin):
     p = start('basic', BY_NAME, 'workers 1\nauth_param basic credentialsttl 1 second\n')
     assert p.get(page.url, login('ann')).status == 200
     soon(lambda: p.get(page.url, login('ann')).status == 200 and len(asked(p)) == 2, 'it is asked again')
+
+
+UNUSED = 2.5  # seconds: longer than a login lives and the sweep is away in these tests
+
+
+@pytest.mark.parametrize('ttl, interval, forgotten', [('1 second', '1 second', True), ('1 hour', '1 second', False),
+                                                      ('1 second', '1 hour', False)])
+def test_logins_that_are_not_used_are_forgotten(start, origin, ttl, interval, forgotten):
+    """authenticate_ttl, authenticate_cache_garbage_interval. Each look is a use, so that looks must lie apart."""
+    page = origin.page(ok(b'inside', FRESH))
+    p = start('basic', BY_NAME, f'workers 1\nauthenticate_ttl {ttl}\nauthenticate_cache_garbage_interval {interval}\n')
+
+    def is_asked_again():
+        assert p.get(page.url, login('ann')).status == 200
+        return len(asked(p)) > 1
+    assert not is_asked_again()
+    if forgotten:
+        soon(is_asked_again, 'it is asked again', pause=UNUSED)
+    else:
+        time.sleep(UNUSED)
+        assert not is_asked_again()
+
+
+@pytest.mark.parametrize('conf, questions', [('', ['ann', 'bob']),
+                                             ('authenticate_cache_max 1\n', ['ann', 'bob', 'ann', 'bob'])])
+def test_how_many_logins_are_remembered(start, origin, conf, questions):
+    page = origin.page(ok(b'inside', FRESH))
+    p = start('basic', BY_NAME, 'workers 1\n' + conf)
+    for user in ('ann', 'bob') * 2:
+        assert p.get(page.url, login(user)).status == 200
+    assert [question.split()[0] for question in asked(p)] == questions
 
 
 def test_a_program_that_dies_locks_nobody_in_or_out_for_good(start, origin):

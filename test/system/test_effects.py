@@ -1,11 +1,15 @@
 """Directives whose effect no other file's subject is (test_every_directive.py says which test sees which)."""
+import grp
+import os
 import re
+import signal
 import threading
 
 import pytest
 
-from client import request, soon
-from origin import HANG, Origin, date, head, ok
+from client import Cut, request, soon
+from origin import HANG, Broken, Origin, date, head, ok
+from proxy import wait_port
 
 FRESH = 'Cache-Control: max-age=600'
 BIG = 'X-Big: ' + 'x' * 3000
@@ -75,6 +79,88 @@ def test_vary_ignore_expire(make_proxy, origin, rule, conf, fetched):
     for _ in range(2):
         assert p.get(page.url).status == 200
     assert page.count == fetched
+
+
+def test_pid_filename(make_proxy):
+    p = make_proxy('pid_filename {dir}/other.pid')
+    assert int(p.read('other.pid')) == p.process.pid and not os.path.exists(p.path('pid'))
+    assert p.k('check').returncode == 0
+    p.stop()
+    assert not os.path.exists(p.path('other.pid'))
+    q = make_proxy('pid_filename none')
+    assert not [name for name in os.listdir(q.dir) if 'pid' in name]
+    assert q.k('check').returncode == 1
+
+
+def test_debug_options(make_proxy):
+    """Level 0: errors, and nothing else."""
+    p = make_proxy('debug_options ALL,0', start=False)
+    p.start(wait=False)
+    wait_port(p.port)
+    p.configure('debug_options ALL,0\nno_such_directive')
+    p.signal(signal.SIGHUP)
+    p.wait_cache_log('ERROR: reconfigure')
+    assert 'serves as process' not in p.read('cache.log') and 'Reconfiguring' not in p.read('cache.log')
+    q = make_proxy('debug_options ALL,1')
+    q.wait_cache_log('serves as process')
+
+
+def test_coredump_dir(make_proxy):
+    for line, name in (('coredump_dir {dir}/cores', 'cores'), ('coredump_dir none', '')):
+        p = make_proxy(line, start=False)
+        os.mkdir(p.path('cores'))
+        os.chmod(p.path('cores'), 0o755)
+        p.start()
+        assert os.path.samefile(f'/proc/{p.process.pid}/cwd', p.path(name))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason='only root changes its group')
+def test_cache_effective_group(make_proxy):
+    p = make_proxy('cache_effective_user nobody\ncache_effective_group daemon')
+    gid = grp.getgrnam('daemon').gr_gid
+    with open(f'/proc/{p.process.pid}/status', encoding='ascii') as f:
+        status = f.read()
+    assert re.search(rf'^Gid:\s+{gid}\s+{gid}\s+{gid}\s+{gid}$', status, re.M), status
+    assert re.search(rf'^Groups:\s*{gid}\s*$', status, re.M), 'none of the user\'s own'
+    q = make_proxy('cache_effective_group no-such-group', start=False)
+    assert q.command('-N').returncode == 1
+
+
+@pytest.mark.parametrize('conf, status', [('', 400), ('relaxed_header_parser off', 400),
+                                          ('relaxed_header_parser on', 200), ('relaxed_header_parser warn', 200)])
+def test_relaxed_header_parser(make_proxy, origin, conf, status):
+    page = origin.page(ok(b'x'))
+    p = make_proxy(conf)
+    with p.connect() as c:
+        c.send(f'GET {page.url} HTTP/1.1\nHost: {origin.authority}\n\n'.encode())
+        assert c.response().status == status
+    assert page.count == (1 if status == 200 else 0)
+
+
+@pytest.mark.parametrize('conf, status', [('', 200), ('chunk_extension_max 100 bytes', 400)])
+def test_chunk_extension_max(make_proxy, origin, conf, status):
+    page = origin.page(ok(b'x'))
+    p = make_proxy(conf)
+    with p.connect() as c:
+        c.send(request('POST', page.url, 'Transfer-Encoding: chunked') + b'5;e=f\r\nhello\r\n')
+        c.send(b'5;' + b'e' * 200 + b'\r\nhello\r\n0\r\n\r\n')
+        assert c.response().status == status
+    cut = origin.page([head('Transfer-Encoding: chunked'), b'5;' + b'e' * 200 + b'\r\nhello\r\n0\r\n\r\n'])
+    try:
+        with p.connect() as c:
+            whole = c.get(cut.url).body == b'hello'
+    except (Cut, Broken):
+        whole = False
+    assert whole == (status == 200), 'responses likewise'
+
+
+def test_client_request_buffer_max_size(make_proxy, origin):
+    page = origin.page(ok(b'x'))
+    p = make_proxy('client_request_buffer_max_size 2 KB')
+    assert p.get(page.url).status == 200
+    assert p.get(page.url, BIG).status == 431
+    assert p.ask('POST', page.url, body=b'y' * 100_000).status == 200, 'a body passes through'
+    assert page.count == 2
 
 
 def test_minimum_expiry_time(make_proxy, origin):

@@ -347,6 +347,14 @@ def test_store_id_access(start, origin):
     assert (p.get(a.url).body, p.get(b.url).body) == (b'a', b'b')
 
 
+def test_store_id_extras(start, origin):
+    a, b, c = (origin.page(ok(name, KEEP)) for name in (b'a', b'b', b'c'))
+    p = start('def answer(url, rest): return "OK store-id=http://same.test/" + "_".join(rest)',
+              'store_id_extras "%>rm key=%{X-Key}>h"\n', directive='store_id_program')
+    assert [p.get(page.url, f'X-Key: {key}').body for page, key in ((a, 'k'), (b, 'k'), (c, 'other'))] == [b'a', b'a', b'c']
+    assert b.count == 0, 'it has the other one\'s key'
+
+
 def test_both(make_proxy, origin):
     """The store ID is asked about the rewritten URL."""
     a, b = origin.page(ok(b'a', KEEP)), origin.page(ok(b'b', KEEP))
