@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/affinity.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -57,6 +58,7 @@ static void *run(void *arg)
 {
     struct job_pool *p = arg;
 
+    affinity_unpin();
     pthread_mutex_lock(&p->lock);
     while (!p->ending) {
         struct job *j = take(p);

@@ -104,6 +104,8 @@ extern const struct directive_kind kind_port, kind_peer, kind_peer_access, kind_
     kind_delay_class, kind_delay_parameters, kind_client_delay_parameters, kind_delay_access, kind_response_delay,
     kind_response_delay_access;
 
+/* kind_affinity.c */
+extern const struct directive_kind kind_affinity;
 /* kind_outgoing.c */
 extern const struct directive_kind kind_outgoing;
 /* kind_uri_whitespace.c */

@@ -10,6 +10,12 @@ const struct directive directives_working[] = {
     /* process */
     { "workers", &kind_count, AT(workers), "0",
       .meaning = "How many threads serve connections. 0: one for each processor that is online.", .high = 200 },
+    { "cpu_affinity_map", &kind_affinity, AT(affinities), NULL,
+      .meaning =
+          "cpu_affinity_map process_numbers=1,2,... cores=1,2,...\n"
+          "The first worker runs on the first core only, and so on; both count from 1. Other workers, helper programs "
+          "and\nthreads that check passwords run anywhere.",
+      .flags = REPEATS },
     /* who may */
     { "auth_param", &kind_auth_param, 0, NULL,
       .meaning =

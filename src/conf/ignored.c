@@ -99,7 +99,6 @@ const struct directive directives_ignored[] = {
       .harmless = "null *",
       .meaning = "a disk cache",
       .instead = "objects stay in memory only and are lost at restart; the directory isn't touched" },
-    IGNORE("cpu_affinity_map", NULL, "which processor runs which worker"),
     IGNORE("memory_cache_mode", "always", "what is kept in memory when there is a disk"),
     IGNORE("memory_cache_shared", "on", "workers share one store"),
     IGNORE("cache_store_log", "none", "a log of what is stored and removed"),

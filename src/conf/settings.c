@@ -89,6 +89,7 @@ static void free_lists(struct settings *s)
     free(s->auth_offers);
     free(s->notes);
     free(s->outgoing);
+    free(s->affinities);
     header_rules_free(&s->request_headers, s->logformat_free);
     header_rules_free(&s->reply_headers, s->logformat_free);
     free_size_limits(&s->reply_limits);

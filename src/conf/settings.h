@@ -85,6 +85,10 @@ struct note_setting { /* note */
     struct access_list *when; /* NULL: always */
 };
 
+struct affinity_setting { /* cpu_affinity_map */
+    int process, core;    /* from 1: the first worker, the first processor */
+};
+
 struct outgoing_setting { /* tcp_outgoing_address: the first of the destination's family whose ACLs hold counts */
     struct addr from;
     struct access_list *when; /* NULL: always */
@@ -205,6 +209,7 @@ struct settings {
     ARRAY_OF(struct auth_offer_setting, auth_offers);
     ARRAY_OF(struct outgoing_setting, outgoing);
     ARRAY_OF(struct addr, nameservers);
+    ARRAY_OF(struct affinity_setting, affinities);
 
     struct access_list *http_access, *http_reply_access, *cache, *store_miss, *send_hit, *always_direct, *never_direct,
         *proxy_protocol_access, *follow_x_forwarded_for, *adapted_http_access, *miss_access,

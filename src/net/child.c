@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/affinity.h"
 
 /* fd[0] is ours. */
 static bool make_pair(int fd[2])
@@ -32,6 +33,7 @@ static int spawn(pid_t *pid, char *const *argv, int io, int errors)
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
     sigset_t none, all;
+    struct affinity on;
     int error;
 
     sigemptyset(&none);
@@ -47,7 +49,9 @@ static int spawn(pid_t *pid, char *const *argv, int io, int errors)
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
     posix_spawnattr_setpgroup(&attributes, 0);
+    on = affinity_leave();
     error = posix_spawn(pid, argv[0], &files, &attributes, argv, environ);
+    affinity_return(&on);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
     return error;

@@ -5,6 +5,7 @@
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "base/affinity.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -206,8 +207,29 @@ static void make_via(struct proxy_worker *pw)
     pw->via_line_len = (size_t)n;
 }
 
+/* cpu_affinity_map, of which the last settings may have had another. */
+static void pin(struct proxy_worker *pw)
+{
+    const struct settings *s = pw->settings;
+    int core = 0;
+
+    for (size_t i = 0; i < s->n_affinities; i++)
+        if (s->affinities[i].process == (int)pw->worker->id + 1)
+            core = s->affinities[i].core;
+    if (core == 0 && !pw->pinned)
+        return;
+    pw->pinned = core > 0 && affinity_pin(core - 1);
+    if (pw->pinned)
+        return;
+    affinity_unpin();
+    if (core > 0)
+        log_line(LOG_IMPORTANT, "WARNING: cpu_affinity_map: there is no core %d for process %u, which runs on any",
+                 core, pw->worker->id + 1);
+}
+
 static void use_settings(struct proxy_worker *pw, const int *fds)
 {
+    pin(pw);
     pw->logging = access_log_enabled(pw->settings);
     pw->annotating = pw->settings->n_notes > 0 || pw->settings->n_externals > 0 ||
                      acl_set_has_type(pw->settings->acls, "annotate_transaction") ||

@@ -26,6 +26,7 @@ struct proxy_worker {
     struct access_log *log;
     const struct internal_service *service;
     struct settings *settings; /* in force here; one reference */
+    bool pinned;               /* by cpu_affinity_map */
     bool logging;              /* access_log_enabled(settings) */
     bool annotating;           /* settings make annotations */
     bool counting_users;       /* settings ask for addresses per user */

@@ -10,6 +10,7 @@ import pytest
 from client import Cut, request, soon
 from origin import HANG, Broken, Origin, date, head, ok
 from proxy import wait_port
+from test_helpers import children, program
 
 FRESH = 'Cache-Control: max-age=600'
 BIG = 'X-Big: ' + 'x' * 3000
@@ -161,6 +162,36 @@ def test_client_request_buffer_max_size(make_proxy, origin):
     assert p.get(page.url, BIG).status == 431
     assert p.ask('POST', page.url, body=b'y' * 100_000).status == 200, 'a body passes through'
     assert page.count == 2
+
+
+def threads_cpus(pid):
+    """{name: processors} of a process's threads."""
+    found = {}
+    for tid in os.listdir(f'/proc/{pid}/task'):
+        with open(f'/proc/{pid}/task/{tid}/comm', encoding='ascii') as f:
+            found[f.read().strip()] = os.sched_getaffinity(int(tid))
+    return found
+
+
+def test_cpu_affinity_map(make_proxy, origin):
+    page = origin.page(ok(b'x'))
+    all_ = os.sched_getaffinity(0)
+    one, two = min(all_), max(all_)
+    p = make_proxy(start=False)
+    helper = program(p, 'def answer(url, rest): return "ERR"')
+    conf = f'url_rewrite_program {helper}\nurl_rewrite_children 1\n'
+    p.configure(f'{conf}cpu_affinity_map process_numbers=1,2 cores={two + 1},{one + 1}')
+    p.start()
+    assert p.get(page.url).status == 200
+    cpus = threads_cpus(p.process.pid)
+    assert (cpus['worker 0'], cpus['worker 1'], cpus['loligo']) == ({two}, {one}, all_)
+    assert [os.sched_getaffinity(child) for child in children(p)] == [all_], 'a program isn\'t bound to its worker\'s'
+    p.configure(f'{conf}cpu_affinity_map process_numbers=2 cores=1024')
+    p.signal(signal.SIGHUP)
+    p.wait_cache_log('no core 1024 for process 2')
+    soon(lambda: threads_cpus(p.process.pid)['worker 0'] == all_, 'it runs anywhere again')
+    assert threads_cpus(p.process.pid)['worker 1'] == all_
+    assert p.get(page.url).status == 200
 
 
 def test_minimum_expiry_time(make_proxy, origin):

@@ -150,6 +150,7 @@ EFFECTS = {
     'relaxed_header_parser': 'test_effects.py::test_relaxed_header_parser',
     'chunk_extension_max': 'test_effects.py::test_chunk_extension_max',
     'client_request_buffer_max_size': 'test_effects.py::test_client_request_buffer_max_size',
+    'cpu_affinity_map': 'test_effects.py::test_cpu_affinity_map',
     'vary_ignore_expire': 'test_effects.py::test_vary_ignore_expire',
     'high_memory_warning': 'test_effects.py::test_high_memory_warning',
     'high_response_time_warning': '../mgr/test_high_water.c::what_is_above_its_limit_is_said',
