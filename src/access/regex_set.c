@@ -141,7 +141,8 @@ bool regex_set_add(struct regex_set *s, struct span pattern, bool ignore_case, c
 
         if (pcre2_get_error_message(problem, what, sizeof what) < 0)
             snprintf((char *)what, sizeof what, "PCRE2 error %d", problem);
-        snprintf(error, ERROR_SIZE, "%s, at character %zu", (const char *)what, at + 1);
+        snprintf(error, ERROR_SIZE, "%.64s, at character %zu%s", (const char *)what, at + 1,
+                 pattern.len > 0 && pattern.p[0] == '*' ? "; for any text write '.*'" : "");
         return false;
     }
     s->patterns = xrealloc(s->patterns, (s->n + 1) * sizeof *s->patterns);

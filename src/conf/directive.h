@@ -73,8 +73,10 @@ struct reading {
     struct place auth_file_at[AUTH_SCHEME_N]; /* auth_param's `file`: the path */
     struct place users_at;                    /* what asks for users first; file NULL: nothing */
     unsigned depth;                           /* of include */
-    struct place *said;                       /* per directive, where it was said first; file NULL: not yet */
-    char **kept;                              /* file names and list files, for as long as the reading lasts */
+    struct place *deny_info_at;               /* per deny_info of the settings, its page: looked for when all is read */
+    size_t n_deny_info_at;
+    struct place *said; /* per directive, where it was said first; file NULL: not yet */
+    char **kept;        /* file names and list files, for as long as the reading lasts */
     size_t n_kept, kept_capacity;
 };
 

@@ -80,6 +80,7 @@ static bool number_ok(struct reading *r, const struct line *l, enum value_result
         while (unit == number && written.len > 0 &&
                (written.p[0] == '.' || written.p[0] == '-' || (written.p[0] >= '0' && written.p[0] <= '9')))
             written.p++, written.len--;
+        written = span_trim(written);
         diag_error(r->report, unit->at, similar_word(units, written), "unknown unit '%.*s'", QUOTED_ARG(written));
         return false;
     }

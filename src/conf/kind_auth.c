@@ -273,20 +273,23 @@ static struct auth_scheme_settings *scheme_of(struct settings *s, enum auth_sche
 static void parse_auth_param(struct reading *r, const struct directive *d, const struct line *l)
 {
     struct auth_line a = { .r = r, .l = l };
+    const char *names[AUTH_SCHEME_N + 1] = { NULL };
     struct span scheme;
 
     (void)d;
     if (!words_between(r, l, 3, SIZE_MAX))
         return;
     scheme = l->words[1].text;
-    for (int i = 0; i < AUTH_SCHEME_N; i++)
-        if (span_eq_nocase(scheme, span_str(auth_scheme_name((enum auth_scheme)i)))) {
+    for (int i = 0; i < AUTH_SCHEME_N; i++) {
+        names[i] = auth_scheme_name((enum auth_scheme)i);
+        if (span_eq_nocase(scheme, span_str(names[i]))) {
             a.which = (enum auth_scheme)i;
             a.scheme = scheme_of(r->s, a.which, l->words[0].at);
             read_option(&a);
             return;
         }
-    diag_error(r->report, l->words[1].at, NULL,
+    }
+    diag_error(r->report, l->words[1].at, span_eq_nocase(scheme, SPAN("ntlm")) ? NULL : similar_word(names, scheme),
                "auth_param %.*s is not supported yet: its users would be locked out, or let in", QUOTED_ARG(scheme));
 }
 

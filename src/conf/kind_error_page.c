@@ -65,6 +65,7 @@ static void add_deny_info(struct reading *r, const struct word *page, struct spa
     d->status = status;
     d->written = xspandup(page->text);
     d->where = place_text(page->at);
+    *ARRAY_PUSH(r->deny_info_at, r->n_deny_info_at) = page->at;
     if (span_eq(target, SPAN("TCP_RESET"))) {
         d->kind = DENY_RESET;
     } else if (is_redirect(target)) {
@@ -173,9 +174,8 @@ const struct page_template *settings_error_page(const struct settings *s, const 
 }
 
 /* The page a deny_info names: built in, loaded already, or a file of its own. */
-static void find_denied_page(struct reading *r, const struct deny_info *d)
+static void find_denied_page(struct reading *r, const struct deny_info *d, struct place at)
 {
-    struct place at = said_at(r, "deny_info");
     bool is_known = r->hooks != NULL && r->hooks->error_page_is_known != NULL
                         ? r->hooks->error_page_is_known(span_str(d->name))
                         : true;
@@ -203,7 +203,7 @@ void error_pages_load(struct reading *r)
     if (s->error_directory != NULL)
         load_directory(r);
     for (size_t i = 0; i < s->n_deny_infos; i++)
-        find_denied_page(r, &s->deny_infos[i]);
+        find_denied_page(r, &s->deny_infos[i], r->deny_info_at[i]);
     if (s->err_page_stylesheet != NULL &&
         (text = load_text(r, s->err_page_stylesheet, said_at(r, "err_page_stylesheet"), &len)) != NULL)
         s->stylesheet = xspandup(span_of(text, len));

@@ -281,17 +281,32 @@ static void read_directive(struct reading *r, const struct line *l)
     d->kind->parse(r, d, l);
 }
 
+/* The eye sees a line that goes on; what follows would be read as a line of its own. */
+static void look_for_broken_join(struct reading *r, const struct line *l)
+{
+    const struct word *last = &l->words[l->n - 1];
+
+    if (!last->quoted && last->raw_to < l->raw.len && l->raw.p[last->raw_to - 1] == '\\')
+        diag_warning(r->report, lexer_place(r->lexer, last->raw_to - 1), NULL,
+                     "this backslash doesn't join the next line to this one: blanks follow it");
+}
+
 static void read_lines(struct reading *r, const char *file, struct span text)
 {
     struct conditions c = { .n = 0 };
     struct lexer x;
     const struct line *l;
 
+    if (text.len >= 2 && (memcmp(text.p, "\xff\xfe", 2) == 0 || memcmp(text.p, "\xfe\xff", 2) == 0)) {
+        diag_error(r->report, (struct place){ file, 0, 0 }, NULL, "this is UTF-16: save it as UTF-8");
+        return;
+    }
     lexer_init(&x, file, text);
     r->lexer = &x;
     while (!diag_is_full(r->report) && (l = lexer_next(&x)) != NULL) {
         if (read_condition(r, &c, l) || !reading_now(&c))
             continue;
+        look_for_broken_join(r, l);
         if (span_eq(l->words[0].text, SPAN("include")))
             read_include(r, l);
         else
@@ -399,6 +414,7 @@ static struct settings *read_settings(const char *name, const struct span *text,
     while (r.n_kept > 0)
         free(r.kept[--r.n_kept]);
     free(r.kept);
+    free(r.deny_info_at);
     free(r.said);
     return r.s;
 }

@@ -65,6 +65,9 @@ ERRORS = [
     ('acl x dstdomain "{dir}/missing.list"', r'squid\.conf:2:17: error: .*missing\.list'),
     ('ssl_bump peek all', r'squid\.conf:2:1: error: .*ssl_bump'),
     ('auth_param ntlm program /bin/true', r'squid\.conf:2:\d+: error: .*not supported yet'),
+    ('auth_param basik realm x', r"squid\.conf:2:12: error: .*basik.*\(did you mean 'Basic'\?\)"),
+    ('cache_mem "5 furlongs"', r"squid\.conf:2:11: error: unknown unit 'furlongs'"),
+    ('acl x urlpath_regex *.gif', r"squid\.conf:2:21: error: .*at character 1; for any text write '\.\*'"),
     ('visible_hostname', r'squid\.conf:2:\d+: error: '),
     ('cache_mem 1 MB \\\n  more', r'squid\.conf:3:3: error: '),
 ]
@@ -94,6 +97,40 @@ def test_the_line_is_shown_with_a_caret(parse, line, column):
     at = len(line[:column - 1].decode())
     assert status == 1
     assert re.search(rf'squid\.conf:\d:{column}: error: .*\n    {re.escape(shown)}\n    {" " * at}\^\n', said), said
+
+
+def test_of_a_long_line_the_stretch_around_the_column_is_shown(parse):
+    names = [f'.host{i}.caf\xc3\xa9.test' for i in range(1000)]
+    line = 'acl x dstdomain ' + ' '.join([*names[:500], 'b..d', *names[500:]])
+    status, said = parse(PORT + line + '\n')
+    assert status == 1
+    m = re.search(rf'squid\.conf:2:{line.index("b..d") + 1}: .*\n( +\.\.\..*\.\.\.)\n( +)\^\n', said)
+    assert m and m[1][len(m[2]):].startswith('b..d ') and len(m[1]) < 200, said[:2000]
+
+
+def test_of_a_long_line_the_end_is_shown(parse):
+    status, said = parse(PORT + f'acl x src {"10.0.0.1 " * 400}10.0.0\n')
+    assert status == 1
+    m = re.search(r'error: .*\n( +\.\.\..*)\n( +)\^\n', said)
+    assert m and m[1][len(m[2]):] == '10.0.0', said[-1000:]
+
+
+def test_a_join_that_blanks_break_is_told(parse):
+    status, said = parse(PORT + 'acl x dstdomain .a.test \\ \n .b.test\nacl y dstdomain .c.test \\\r\n .d.test\n')
+    assert status == 1, 'the next line is none of its own'
+    assert re.search(r'squid\.conf:2:25: warning: this backslash .*blanks', said), said
+    assert said.count('backslash') == 1
+
+
+def test_utf_16_is_called_so(parse):
+    status, said = parse(''.join(map(chr, (PORT + 'via off\n').encode('utf-16'))))
+    assert status == 1 and re.search(r'squid\.conf: error: .*UTF-16', said) and '1 errors' in said
+
+
+def test_a_missing_page_is_told_where_it_is_named(parse):
+    status, said = parse(PORT + 'acl x src 10.0.0.1\ndeny_info ERR_ACCESS_DENIED x\ndeny_info ERR_NOWHERE x\n'
+                         'deny_info http://help.test/ x\n')
+    assert status == 0 and re.search(r"squid\.conf:4:11: warning: .*'ERR_NOWHERE'", said), said
 
 
 def test_no_line_with_a_password_is_shown(parse):
