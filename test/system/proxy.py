@@ -200,15 +200,19 @@ class Proxy:
     def connect(self, **options):
         return Client(self.port, **options)
 
-    def ask(self, method, url, *fields, body=b''):
-        """On a connection of its own. Returns when its line is in access.log too: workers hand lines over on their own,
-        so that only what is logged already is sure to stand before what another worker logs later."""
+    @contextlib.contextmanager
+    def logging(self, what):
+        """Ends when what it asks has its line in access.log: workers hand lines over on their own, so that only what is logged
+        already is sure to stand before what another worker logs later."""
         before = self.line_count()
-        with self.connect() as c:
-            response = c.ask(method, url, *fields, body=body)
+        yield
         if 'access_log' not in self.given:
-            soon(lambda: self.line_count() > before, f'a line in access.log for {method} {url}')
-        return response
+            soon(lambda: self.line_count() > before, f'a line in access.log for {what}')
+
+    def ask(self, method, url, *fields, body=b''):
+        """On a connection of its own, logged when it returns."""
+        with self.logging(f'{method} {url}'), self.connect() as c:
+            return c.ask(method, url, *fields, body=body)
 
     def line_count(self):
         return self.read('access.log').count('\n')
