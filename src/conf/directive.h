@@ -34,6 +34,7 @@ enum directive_flags {
     MAY_BE_NEGATIVE = 32, /* -1 is a value */
     NONE_IS_NULL = 64,    /* the word none is no string at all */
     ZERO_IS_NONE = 128,   /* no limit */
+    MAY_BE_SWITCH = 256,  /* on and off are 1 and 0 */
 };
 
 struct directive {

@@ -560,6 +560,11 @@ const struct directive directives_working[] = {
       .flags = REPEATS | ZERO_IS_NONE },
     { "client_request_buffer_max_size", &kind_size, AT(client_request_buffer_max_size), "512 KB",
       .meaning = "How much of a request is held while it can't be forwarded.", .high = 1024 * MB },
+    { "pipeline_prefetch", &kind_count, AT(pipeline_prefetch), "0",
+      .meaning = "How many requests that a client sent behind the one in hand are begun before that is answered; "
+                 "answers go in\n"
+                 "order. Plain GETs of what isn't stored; each fetches for itself. on: 1.",
+      .flags = MAY_BE_SWITCH, .high = 1000 },
     /* connections */
     { "client_persistent_connections", &kind_switch, AT(client_persistent_connections), "on",
       .meaning = "Clients may send several requests over one connection." },

@@ -53,8 +53,6 @@ const struct directive directives_ignored[] = {
     ACCEPT("pinger_program", "no peer measurements"),
     ACCEPT("pinger_enable", "no peer measurements"),
     ACCEPT("logfile_daemon", "a thread writes the logs"),
-    ACCEPT("pipeline_prefetch",
-           "requests of a connection are answered in order; those behind a miss wait in a bounded buffer"),
     ACCEPT("reload_into_ims", "a client's no-cache validates wherever there is a validator; RFC 9111 allows that"),
     ACCEPT("buffered_logs", "lines go through rings, a write takes many"),
     ACCEPT("mime_table", "no FTP"),

@@ -210,9 +210,12 @@ static bool read_count(struct reading *r, const struct directive *d, const struc
 static void parse_count(struct reading *r, const struct directive *d, const struct line *l)
 {
     int64_t n;
+    bool on;
 
     if ((d->flags & MAY_BE_NEGATIVE) && l->n == 2 && span_eq(l->words[1].text, SPAN("-1")))
         *(int *)field(r, d) = -1;
+    else if ((d->flags & MAY_BE_SWITCH) && l->n == 2 && value_switch(l->words[1].text, &on) == VALUE_OK)
+        *(int *)field(r, d) = on;
     else if (read_count(r, d, l, &n))
         *(int *)field(r, d) = (int)n;
 }

@@ -274,7 +274,7 @@ struct settings {
     enum forwarded_for forwarded_for;
     uint64_t request_header_max_size, reply_header_max_size;
     uint64_t request_body_max_size, client_request_buffer_max_size; /* 0: no limit */
-    int header_fields_max, vary_variants_max, range_parts_max, interim_responses_max;
+    int header_fields_max, vary_variants_max, range_parts_max, interim_responses_max, pipeline_prefetch;
     uint64_t chunk_extension_max;
     bool client_persistent_connections, server_persistent_connections, persistent_connection_after_error;
     bool request_entities;

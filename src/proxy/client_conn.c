@@ -28,6 +28,23 @@ const struct port_setting *client_conn_port(const struct client_conn *c)
     return &c->pw->settings->ports[c->port];
 }
 
+struct request_origin client_conn_origin(struct client_conn *c, struct notes *notes)
+{
+    return (struct request_origin){
+        .settings = c->pw->settings,
+        .port = client_conn_port(c),
+        .client = c->peer,
+        .local = c->local,
+        .client_connections = client_count_now(c->counted),
+        .notes = notes,
+        .client_notes = c->notes,
+        .connection = &c->auth,
+        .is_last = client_conn_is_old(c),
+        .mono = worker_mono(c->pw->worker),
+        .wall = worker_wall(c->pw->worker),
+    };
+}
+
 static void client_ready(struct stream *s, unsigned what)
 {
     struct client_conn *c = CONTAINER_OF(s, struct client_conn, stream);
@@ -85,7 +102,7 @@ static void client_free(struct client_conn *c)
 {
     struct proxy_worker *pw = c->pw;
 
-    assert(c->tx == NULL && c->tunnel == NULL);
+    assert(c->tx == NULL && c->tunnel == NULL && c->ahead == NULL);
     stream_close(&c->stream, c->reset);
     out_queue_drop(&c->out);
     free(c->kept);
@@ -137,18 +154,24 @@ static uint64_t head_bytes_max(const struct settings *s)
     return buffer > 0 && buffer < s->request_header_max_size ? buffer : s->request_header_max_size;
 }
 
-/* Serves whole requests at p while answers are made at once. Returns the bytes used. */
-static size_t serve_heads(struct client_conn *c, const char *p, size_t n)
+struct parse_limits client_conn_head_limits(const struct client_conn *c)
 {
-    struct proxy_worker *pw = c->pw;
-    const struct settings *s = pw->settings;
-    struct parse_limits limits = {
+    const struct settings *s = c->pw->settings;
+
+    return (struct parse_limits){
         .max_bytes = (uint32_t)head_bytes_max(s),
         .max_fields = (uint16_t)s->header_fields_max,
         .slack = true,
         .relaxed = s->relaxed_header_parser,
         .target_blanks = s->uri_whitespace != URI_WHITESPACE_DENY,
     };
+}
+
+/* Serves whole requests at p while answers are made at once. Returns the bytes used. */
+static size_t serve_heads(struct client_conn *c, const char *p, size_t n)
+{
+    struct proxy_worker *pw = c->pw;
+    struct parse_limits limits = client_conn_head_limits(c);
     struct head *h = &pw->request_head;
     size_t used = 0;
 
@@ -284,6 +307,17 @@ static bool proxy_header(struct client_conn *c)
     return true;
 }
 
+/* False: it waits for an event. */
+static bool busy(struct client_conn *c, unsigned what)
+{
+    struct transaction *tx = c->tx;
+
+    transaction_client_ready(tx, what);
+    if (c->state == CLIENT_BUSY && c->tx == tx)
+        client_conn_look_ahead(c);
+    return c->state != CLIENT_BUSY || c->tx != tx;
+}
+
 static void client_conn_run(struct client_conn *c, unsigned what)
 {
     bool going = true;
@@ -314,10 +348,7 @@ static void client_conn_run(struct client_conn *c, unsigned what)
                 going = true;
             }
             break;
-        case CLIENT_BUSY:
-            transaction_client_ready(c->tx, what);
-            going = c->state != CLIENT_BUSY;
-            break;
+        case CLIENT_BUSY: going = busy(c, what); break;
         case CLIENT_TUNNEL:
             tunnel_client_ready(c->tunnel, what);
             going = c->state != CLIENT_TUNNEL;
@@ -340,6 +371,7 @@ static void client_conn_run(struct client_conn *c, unsigned what)
             transaction_client_gone(tx);
         if (tunnel != NULL)
             tunnel_client_gone(tunnel);
+        client_conn_drop_ahead(c);
         client_free(c);
     }
 }
@@ -352,6 +384,10 @@ void client_conn_next(struct client_conn *c)
     c->stamp = worker_mono(c->pw->worker);
     if (c->pw->draining || c->port < 0)
         c->close_after = true;
+    if (c->close_after)
+        client_conn_drop_ahead(c);
+    else
+        client_conn_take_ahead(c);
     if (!c->in_run)
         client_conn_run(c, 0);
 }

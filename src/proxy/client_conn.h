@@ -46,9 +46,11 @@ struct client_conn {
     int64_t opened, stamp; /* monotonic microseconds: accepted; last progress */
     int64_t head_began;    /* first byte of the head in hand; 0: none yet */
     struct out_queue out;
-    struct transaction *tx; /* BUSY */
-    struct tunnel *tunnel;  /* TUNNEL */
-    uint32_t lingered;      /* bytes thrown away in LINGER */
+    struct transaction *tx;    /* BUSY */
+    struct transaction *ahead; /* begun before tx is over (pipeline_prefetch), in order; NULL: none */
+    bool waits_for_turn;       /* the request that comes next isn't one to begin before its turn */
+    struct tunnel *tunnel;     /* TUNNEL */
+    uint32_t lingered;         /* bytes thrown away in LINGER */
 };
 
 /* Takes fd over. */
@@ -74,6 +76,8 @@ void client_conn_unread(struct client_conn *c, const char *p, size_t n);
 struct span client_conn_kept(const struct client_conn *c);
 void client_conn_drop_kept(struct client_conn *c);
 const struct port_setting *client_conn_port(const struct client_conn *c);
+/* What a request that is read from it now arrives through. notes: lent, or NULL. */
+struct request_origin client_conn_origin(struct client_conn *c, struct notes *notes);
 
 /* Answers with an error page: into the batch. Logs. tag, r may be NULL (no request was understood). */
 struct error_answer {

@@ -33,7 +33,7 @@ static bool member_address(struct span member, struct addr *a)
     return addr_parse(member, a);
 }
 
-struct addr indirect_client(const struct request *r, const struct access_list *trusted)
+static struct addr find(const struct request *r, const struct access_list *trusted)
 {
     struct addr in_hand = r->client, next;
     struct access_facts facts;
@@ -53,4 +53,13 @@ struct addr indirect_client(const struct request *r, const struct access_list *t
         in_hand = next;
     }
     return in_hand;
+}
+
+void indirect_client_find(struct request *r, const struct settings *s)
+{
+    if (access_list_is_empty(s->follow_x_forwarded_for))
+        return;
+    r->indirect = find(r, s->follow_x_forwarded_for);
+    r->acl_indirect = s->acl_uses_indirect_client;
+    r->log_indirect = s->log_uses_indirect_client;
 }

@@ -498,11 +498,7 @@ static void serve_read(struct client_conn *c, struct request *r)
     struct proxy_worker *pw = c->pw;
     struct access_verdict v;
 
-    if (!access_list_is_empty(pw->settings->follow_x_forwarded_for)) {
-        r->indirect = indirect_client(r, pw->settings->follow_x_forwarded_for);
-        r->acl_indirect = pw->settings->acl_uses_indirect_client;
-        r->log_indirect = pw->settings->log_uses_indirect_client;
-    }
+    indirect_client_find(r, pw->settings);
     if (!admission_at_once(pw, r, &v)) {
         transaction_admit(transaction_new(c, r), GATE_HTTP);
         return;
@@ -525,19 +521,7 @@ static bool is_no_tunnel(const struct client_conn *c, const struct request *r)
 static void serve_annotated(struct client_conn *c, const struct head *h, struct notes *notes)
 {
     struct proxy_worker *pw = c->pw;
-    struct request_origin o = {
-        .settings = pw->settings,
-        .port = client_conn_port(c),
-        .client = c->peer,
-        .local = c->local,
-        .client_connections = client_count_now(c->counted),
-        .notes = notes,
-        .client_notes = c->notes,
-        .connection = &c->auth,
-        .is_last = client_conn_is_old(c),
-        .mono = worker_mono(pw->worker),
-        .wall = worker_wall(pw->worker),
-    };
+    struct request_origin o = client_conn_origin(c, notes);
     struct request r;
     enum error_id error;
     const char *what;

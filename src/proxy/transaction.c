@@ -29,11 +29,10 @@ static void reader_wake(struct fill_reader *r)
     mail_send(CONTAINER_OF(r, struct transaction, reader)->mail);
 }
 
-struct transaction *transaction_new(struct client_conn *c, const struct request *r)
+static struct transaction *make(struct client_conn *c, const struct request *r)
 {
     struct transaction *t = xcalloc(1, sizeof *t);
 
-    assert(c->tx == NULL);
     t->client = c;
     t->pw = c->pw;
     t->body_left = UINT64_MAX;
@@ -41,9 +40,30 @@ struct transaction *transaction_new(struct client_conn *c, const struct request 
     t->request = request_keep(r);
     t->mail = mail_new(c->pw->worker, deliver_mail, t);
     log_entry_from_request(&t->log, t->request);
-    c->tx = t;
-    c->state = CLIENT_BUSY;
     return t;
+}
+
+struct transaction *transaction_new(struct client_conn *c, const struct request *r)
+{
+    assert(c->tx == NULL);
+    c->tx = make(c, r);
+    c->state = CLIENT_BUSY;
+    return c->tx;
+}
+
+struct transaction *transaction_ahead(struct client_conn *c, const struct request *r, const struct miss *m)
+{
+    struct transaction *t = make(c, r);
+
+    t->ahead = true;
+    transaction_miss(t, m);
+    transaction_begin(t);
+    return t;
+}
+
+struct transaction **transaction_behind(struct transaction *t)
+{
+    return &t->behind;
 }
 
 void transaction_leave_fill(struct transaction *t, bool complete)
@@ -155,6 +175,11 @@ void transaction_client_gone(struct transaction *t)
 struct client_conn *transaction_client(const struct transaction *t)
 {
     return t->client;
+}
+
+const struct request *transaction_request(const struct transaction *t)
+{
+    return t->request;
 }
 
 const struct settings *transaction_settings(const struct transaction *t)
@@ -472,6 +497,12 @@ void transaction_client_ready(struct transaction *t, unsigned what)
     }
     if ((what & (STREAM_READABLE | STREAM_ENDED)) && client_left(t)) {
         transaction_client_is_gone(t);
+        return;
+    }
+    if (t->ahead) {
+        t->ahead = false;
+        transaction_send_interims(t);
+        transaction_progress(t);
         return;
     }
     if (t->fetch != NULL && fetch_wants_body(t->fetch) && (what & (STREAM_READABLE | STREAM_ENDED)))

@@ -15,23 +15,13 @@
 struct fetch;
 struct transaction;
 
-/* c becomes BUSY with it. r is copied. */
-struct transaction *transaction_new(struct client_conn *c, const struct request *r);
-
-/* Which of these it starts with; set before transaction_client_ready() first runs, or from within it. */
-
-/* A list is asked that may need more than the request: addresses, the user (admission.h). */
-void transaction_admit(struct transaction *t, enum gate gate);
-/* Rewriters are asked about it first. */
-void transaction_rewrite(struct transaction *t);
-/* Fetch, or wait for a fetch under way. stale: a stored response to validate (a reference is taken), or NULL.
- * cacheable: the
- * `cache` rules let it be looked up and stored. */
+/* What the cache couldn't answer. */
 struct miss {
-    struct object *stale;
+    struct object *stale;     /* a stored response to validate; NULL: none */
     struct object *begins;    /* a stored part that begins what is wanted, to be continued; likewise */
     struct byte_range wanted; /* then: all that is wanted */
-    bool cacheable, shared, upgrade;
+    bool cacheable;           /* the `cache` rules let it be looked up and stored */
+    bool shared, upgrade;
     bool variants;      /* none that is stored was selected: the origin may know one that will do */
     bool unconditional; /* without the client's conditions */
     bool whole;         /* a part is asked for; fetch the whole */
@@ -42,6 +32,22 @@ struct miss {
     bool looked_up;     /* in the store: there was something, or not, as `any` says */
     bool any;
 };
+
+/* c becomes BUSY with it. r is copied. */
+struct transaction *transaction_new(struct client_conn *c, const struct request *r);
+
+/* One behind c's own: the miss begins at once, its answer waits until it is c's (client_conn_take_ahead()). */
+struct transaction *transaction_ahead(struct client_conn *c, const struct request *r, const struct miss *m);
+/* Where the next one behind it is hung; the connection's list. */
+struct transaction **transaction_behind(struct transaction *t);
+
+/* Which of these it starts with; set before transaction_client_ready() first runs, or from within it. */
+
+/* A list is asked that may need more than the request: addresses, the user (admission.h). */
+void transaction_admit(struct transaction *t, enum gate gate);
+/* Rewriters are asked about it first. */
+void transaction_rewrite(struct transaction *t);
+/* Fetch, or wait for a fetch under way. References are taken. */
 void transaction_miss(struct transaction *t, const struct miss *m);
 /* Deliver o (a reference is taken); part: of its body, NULL: all. */
 void transaction_object(struct transaction *t, struct object *o, enum log_tag tag, const char *reason,
@@ -58,6 +64,7 @@ void transaction_client_gone(struct transaction *t);
 void transaction_sweep(struct transaction *t, int64_t mono);
 
 struct client_conn *transaction_client(const struct transaction *t);
+const struct request *transaction_request(const struct transaction *t);
 /* Those its client's request came under, to its end; lent. */
 const struct settings *transaction_settings(const struct transaction *t);
 /* It is over without an answer of its own (the answer is in the batch already): frees t; c goes on with its state. */

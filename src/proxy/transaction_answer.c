@@ -313,7 +313,7 @@ static void fetch_failed(struct transaction *t)
 
 void transaction_progress(struct transaction *t)
 {
-    if (t->state != TX_HEAD || t->client == NULL)
+    if (t->state != TX_HEAD || t->client == NULL || t->ahead)
         return;
     switch (fill_state(&t->reader)) {
     case FILL_WAIT_HEAD: return;

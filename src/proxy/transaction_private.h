@@ -22,7 +22,9 @@ struct transaction {
     enum tx_state onward; /* after miss_access: TX_MISS or TX_TUNNEL */
     bool may_miss;        /* miss_access has let it pass */
     bool begun;
-    struct mail *mail; /* how fills knock */
+    bool ahead;                 /* the answer to an earlier request goes first: nothing is sent yet */
+    struct transaction *behind; /* the next one ahead */
+    struct mail *mail;          /* how fills knock */
     struct miss miss;
     bool waiter; /* on somebody else's fetch */
     struct fill_reader reader;
@@ -47,8 +49,8 @@ struct transaction {
     size_t pre_at;
     struct delay_use delays[CLIENT_DELAYS]; /* how fast the body may go */
     struct worker_timer later;              /* goes on when it may */
-    uint64_t body_left; /* bytes of body that reply_body_max_size still lets through */
-    uint64_t run;       /* body bytes that may follow pre */
+    uint64_t body_left;                     /* bytes of body that reply_body_max_size still lets through */
+    uint64_t run;                           /* body bytes that may follow pre */
     bool chunked, any_chunk, last_sent, no_body, close_delimited;
     bool continue_sent;
 };

@@ -32,7 +32,7 @@ void transaction_send_interims(struct transaction *t)
     struct iovec v = stream_piece(sb_from(&t->pre, t->pre_at));
     ssize_t n;
 
-    if (v.iov_len == 0 || out_queue_waits(&t->client->out))
+    if (v.iov_len == 0 || t->ahead || out_queue_waits(&t->client->out))
         return;
     n = stream_send(&t->client->stream, &v, 1, false);
     if (n > 0) {

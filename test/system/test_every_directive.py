@@ -156,6 +156,7 @@ EFFECTS = {
     'high_response_time_warning': '../mgr/test_high_water.c::what_is_above_its_limit_is_said',
     'high_page_fault_warning': '../mgr/test_high_water.c::what_is_above_its_limit_is_said',
     'configuration_includes_quoted_values': 'test_effects.py::test_configuration_includes_quoted_values',
+    'pipeline_prefetch': 'test_pipeline.py::test_those_behind_are_begun',
     'connect_retries': 'test_origin_side.py::test_connect_retries',
     'retry_on_error': 'test_origin_side.py::test_another_address_after_an_error',
     'forward_max_tries': 'test_origin_side.py::test_forward_max_tries',
