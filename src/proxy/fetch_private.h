@@ -107,6 +107,9 @@ bool fetch_pump_in(struct fetch *f);
 
 /* --- fetch_store.c: none of these ends f */
 
+/* Bytes that a response which isn't kept may be ahead of its slowest reader (read_ahead_gap). */
+size_t fetch_window(const struct fetch *f);
+
 /* A response to an unsafe method invalidates what is stored (RFC 9111 section 4.4). */
 void fetch_invalidate(struct fetch *f, const struct head *h);
 /* 304 to our validation. Returns false when it doesn't fit what we hold: then ask again without a condition. */

@@ -266,7 +266,7 @@ static void room_mail(void *owner)
 /* How much to read now; 0: paused. */
 static size_t helping(struct fetch *f)
 {
-    size_t room = WORKER_SCRATCH;
+    size_t room = fetch_window(f); /* what comes with the head goes in at once */
 
     if (f->state == FETCH_BODY) {
         room = fill_room(f->fill);

@@ -69,10 +69,9 @@ static void describe(struct fetch *f, const struct head *h, struct cache_control
     };
 }
 
-/* Bytes that a response which isn't kept may be ahead of its slowest reader. */
-static size_t window_of(const struct settings *s)
+size_t fetch_window(const struct fetch *f)
 {
-    return s->read_ahead_gap > 0 ? (size_t)s->read_ahead_gap : 65536;
+    return f->settings->read_ahead_gap > 0 ? (size_t)f->settings->read_ahead_gap : 65536;
 }
 
 /* stored: a 304 updates it; else f->begins, if there is one, is continued; else it is made of the response alone. */
@@ -193,7 +192,7 @@ void fetch_drop_part(struct fetch *f)
 bool fetch_continue_part(struct fetch *f, const struct head *h)
 {
     uint64_t length = f->framing.kind == FRAMING_LENGTH ? f->framing.length : 0, stored = object_length(f->begins);
-    struct fill_head head = { .length = stored + length, .window = window_of(f->settings) };
+    struct fill_head head = { .length = stored + length, .window = fetch_window(f) };
     struct object_recipe recipe;
     struct cache_control cc;
 
@@ -254,7 +253,7 @@ void fetch_set_head(struct fetch *f, const struct head *h)
         .length = f->framing.kind == FRAMING_LENGTH ? f->framing.length
                   : f->framing.kind == FRAMING_NONE ? 0
                                                     : UINT64_MAX,
-        .window = window_of(s),
+        .window = fetch_window(f),
     };
 
     describe(f, h, &cc, &recipe);
