@@ -18,6 +18,7 @@ class NameServer:
     def __init__(self, **names):
         self.names = {k.replace('_', '.'): v for k, v in names.items()}
         self.asked = []  # (name, type)
+        self.first = []  # (name, IPv4 address): A records in front of each answer's own, asked for or not
         self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         for last in range(2, 250):
             self.host = f'127.53.0.{last}'
@@ -62,8 +63,9 @@ class NameServer:
         addresses = [] if code else [found] if isinstance(found, str) else found
         records = [wire(n) for n in addresses] if kind == PTR else [socket.inet_pton(socket.AF_INET if kind == A else socket.AF_INET6, a) for a in addresses
                    if (':' in a) == (kind == AAAA)] if kind in (A, AAAA) else []
+        records = [(wire(n), A, socket.inet_aton(a)) for n, a in self.first] + [(b'\xc0\x0c', kind, r) for r in records]
         head = query[:2] + struct.pack('!HHHHH', 0x8180 | code, 1, len(records), 0, 0)
-        return head + question + b''.join(b'\xc0\x0c' + struct.pack('!HHIH', kind, 1, 60, len(r)) + r for r in records)
+        return head + question + b''.join(n + struct.pack('!HHIH', k, 1, 60, len(r)) + r for n, k, r in records)
 
     def close(self):
         self.sock.close()
