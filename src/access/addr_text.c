@@ -74,7 +74,7 @@ static bool parse_mask(struct span text, int family, bool mapped, addr_number *h
         if (mapped && prefix < 96) /* ::ffff:10.0.0.0/104 is 10.0.0.0/8 */
             return false;
         prefix -= mapped ? 96 : 0;
-        *host_bits = prefix == 0 ? all : all >> prefix;
+        *host_bits = prefix == width ? 0 : all >> prefix; /* a shift by all 128 bits is undefined */
         return true;
     }
     if (!addr_parse(text, &mask) || mask.family != family)

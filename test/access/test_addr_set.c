@@ -26,6 +26,8 @@ static const struct {
     { "IPv6", "2001:db8::/32", "2001:db8:: 2001:db8:ffff:ffff:ffff:ffff:ffff:ffff", "2001:db9:: 32.1.13.184",
       "2001:db8::/32 ", ADDR_TEXT_GOOD },
     { "IPv6's last bit", "::2/127", "::2 ::3", "::1 ::4", "::2/127 ", ADDR_TEXT_GOOD },
+    { "one IPv6 address as a network", "2001:db8::1/128", "2001:db8::1",
+      "2001:db8:: 2001:db8::2 :: ffff::", "2001:db8::1 ", ADDR_TEXT_GOOD },
     { "an IPv6 netmask", "fe80::/ffc0::", "fe80::1 febf::1", "fec0::", "fe80::/10 ", ADDR_TEXT_DOUBTFUL },
     { "a mapped address is IPv4", "::ffff:10.0.0.1", "10.0.0.1", "10.0.0.2", "10.0.0.1 ", ADDR_TEXT_GOOD },
     { "a mapped network too", "::ffff:10.0.0.0/104", "10.200.0.1", "11.0.0.0", "10.0.0.0/8 ", ADDR_TEXT_GOOD },
