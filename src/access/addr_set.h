@@ -1,5 +1,5 @@
-/* access/addr_set.h: a set of addresses given as ranges: sorted, merged, found by binary search. IPv4 and IPv6 are kept
- * apart; struct addr has made mapped addresses IPv4 already.
+/* access/addr_set.h: a set of addresses given as ranges: sorted, merged, found by binary search; 8 bytes a range of IPv4,
+ * 32 of IPv6. The families are kept apart; struct addr has made mapped addresses IPv4 already.
  *
  * Threads: one builds; read-only afterwards, by any. */
 #pragma once

@@ -96,15 +96,13 @@ static void what_is_written_is_what_matches(void **state)
     }
 }
 
-/* A set of 2^12 addresses as bits, against the real one, with ranges added a few at a time in any order. */
-static void random_ranges_match_a_bitmap(void **state)
+/* 2^12 addresses as bits, against the real set, with ranges added a few at a time in any order. */
+static void ranges_match_a_bitmap(int family, addr_number base)
 {
     enum { SPACE = 4096 };
     static bool bits[SPACE];
-    const addr_number base = (addr_number)0xfffff000u; /* the top: ends at the last address */
     unsigned seed = 12345;
 
-    (void)state;
     for (int round = 0; round < 200; round++) {
         struct addr_set *s = addr_set_new();
 
@@ -116,15 +114,127 @@ static void random_ranges_match_a_bitmap(void **state)
 
                 last = last < SPACE ? last : SPACE - 1;
                 memset(bits + first, true, last - first + 1);
-                addr_set_add(s, AF_INET, base + first, base + last);
+                addr_set_add(s, family, base + first, base + last);
             }
             addr_set_settle(s);
         }
         for (unsigned i = 0; i < SPACE; i++) {
-            struct addr a = addr_from_number(base + i, AF_INET);
+            struct addr a = addr_from_number(base + i, family);
 
             if (addr_set_contains(s, &a) != bits[i])
                 fail_msg("round %d: %u should be %s", round, i, bits[i] ? "in" : "out");
+        }
+        addr_set_free(&s);
+    }
+}
+
+static void random_ranges_match_a_bitmap(void **state)
+{
+    (void)state;
+    ranges_match_a_bitmap(AF_INET, 0);
+    ranges_match_a_bitmap(AF_INET, (addr_number)0xfffff000u); /* the top: ends at the last address */
+    ranges_match_a_bitmap(AF_INET6, 0);
+    ranges_match_a_bitmap(AF_INET6, ((addr_number)7 << 64) - 2048); /* over the middle's edge */
+    ranges_match_a_bitmap(AF_INET6, ~(addr_number)4095);
+}
+
+/* Networks as written, against a list of them that is tried one by one, bit by bit. */
+struct net {
+    struct addr a;
+    unsigned prefix;
+};
+
+static unsigned bit_of(const struct addr *a, unsigned i)
+{
+    return a->bytes[i / 8] >> (7 - i % 8) & 1;
+}
+
+static bool naively_contains(const struct net *nets, size_t n, const struct addr *a)
+{
+    for (size_t i = 0; i < n; i++) {
+        unsigned same = 0;
+
+        while (nets[i].a.family == a->family && same < nets[i].prefix && bit_of(&nets[i].a, same) == bit_of(a, same))
+            same++;
+        if (nets[i].a.family == a->family && same == nets[i].prefix)
+            return true;
+    }
+    return false;
+}
+
+/* Few different bytes, so that networks lie in each other and beside each other. */
+static struct addr random_addr(unsigned *seed)
+{
+    static const uint8_t bytes[] = { 0, 1, 0x7f, 0x80, 0xfe, 0xff };
+    struct addr a = { .family = rand_r(seed) % 2 ? AF_INET : AF_INET6 };
+
+    for (size_t i = 0; i < (a.family == AF_INET ? 4 : 16); i++)
+        a.bytes[i] = bytes[(unsigned)rand_r(seed) % sizeof bytes];
+    if (a.family == AF_INET6)
+        a.bytes[0] = 0x20; /* a mapped one would be IPv4 */
+    return a;
+}
+
+static struct net add_random_net(struct addr_set *s, unsigned *seed)
+{
+    struct net net = { .a = random_addr(seed) };
+    unsigned bits = net.a.family == AF_INET ? 32 : 128;
+    bool mapped = net.a.family == AF_INET && rand_r(seed) % 4 == 0;
+    char text[ADDR_TEXT_MAX], word[ADDR_TEXT_MAX + 16], why[160];
+
+    net.prefix = rand_r(seed) % 4 == 0 ? bits : (unsigned)rand_r(seed) % (bits + 1);
+    if (rand_r(seed) % 64 != 0 && net.prefix < 3)
+        net.prefix += 3; /* else most sets would have everything in them */
+    addr_print(&net.a, text);
+    snprintf(word, sizeof word, "%s%s/%u", mapped ? "::ffff:" : "", text, net.prefix + (mapped ? 96 : 0));
+    if (net.prefix == 0) /* 0.0.0.0/0 as text would mean both families */
+        addr_set_add(s, net.a.family, 0, addr_number_max(net.a.family));
+    else
+        assert_int_not_equal(addr_text_add(s, span_str(word), why), ADDR_TEXT_BAD);
+    return net;
+}
+
+static void expect_as_naive(const struct addr_set *s, const struct net *nets, size_t n, addr_number number, int family)
+{
+    struct addr a = addr_from_number(number, family);
+    char text[ADDR_TEXT_MAX];
+
+    if (addr_set_contains(s, &a) == naively_contains(nets, n, &a))
+        return;
+    addr_print(&a, text);
+    fail_msg("%s of %zu networks", text, n);
+}
+
+static void random_networks_match_a_naive_list(void **state)
+{
+    enum { NETS = 48 };
+    unsigned seed = 4711;
+
+    (void)state;
+    for (int round = 0; round < 400; round++) {
+        struct addr_set *s = addr_set_new();
+        struct net nets[NETS];
+        size_t n = 1 + (size_t)rand_r(&seed) % NETS;
+
+        for (size_t i = 0; i < n; i++) {
+            nets[i] = add_random_net(s, &seed);
+            if (rand_r(&seed) % 4 == 0)
+                addr_set_settle(s);
+        }
+        addr_set_settle(s);
+        for (size_t i = 0; i < n; i++) {
+            int family = nets[i].a.family;
+            unsigned bits = family == AF_INET ? 32 : 128;
+            addr_number host_bits =
+                nets[i].prefix == 0 ? addr_number_max(family) : ((addr_number)1 << (bits - nets[i].prefix)) - 1;
+            addr_number first = addr_to_number(&nets[i].a) & ~host_bits, last = first | host_bits;
+            struct addr any = random_addr(&seed);
+
+            expect_as_naive(s, nets, n, first, family);
+            expect_as_naive(s, nets, n, last, family);
+            expect_as_naive(s, nets, n, (first - 1) & addr_number_max(family), family);
+            expect_as_naive(s, nets, n, (last + 1) & addr_number_max(family), family);
+            expect_as_naive(s, nets, n, addr_to_number(&any), any.family);
         }
         addr_set_free(&s);
     }
@@ -152,6 +262,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_what_matches),
         cmocka_unit_test(random_ranges_match_a_bitmap),
+        cmocka_unit_test(random_networks_match_a_naive_list),
         cmocka_unit_test(no_address_is_only_in_everything),
     };
 
