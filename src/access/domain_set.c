@@ -1,21 +1,33 @@
 #include "access/domain_set.h"
 
+#include <endian.h>
 #include <stdlib.h>
+#include "base/hash.h"
 #include "base/mem.h"
 
 #define NAME_MAX_LEN 253 /* RFC 1035 section 2.3.4, as text */
 #define LABELS_MAX (NAME_MAX_LEN / 2 + 1)
+#define DOT_WORDS ((NAME_MAX_LEN + 63) / 64)
+#define BUCKET_NAMES 10
 
 /* Text is a row of entries: one byte of length, one of width, the name in lower case without dots at its ends. */
 enum { AT_LEN, AT_WIDE, AT_NAME };
 
+/* One line of the cache, so that a name costs a miss for its bucket and one for its text, and a name that isn't in the
+ * set only the first: its 16 bits are among the prints of ten others once in thousands of times. Filled from the front;
+ * what finds a bucket full goes to the next, and leaves a bit here, without which nobody has to look there. */
+struct bucket {
+    uint16_t prints[BUCKET_NAMES]; /* 0: free */
+    uint32_t gone_on;
+    uint32_t at[BUCKET_NAMES]; /* in text */
+};
+
+_Static_assert(sizeof(struct bucket) == 64, "a bucket is a line of the cache");
+
 struct domain_set {
-    uint64_t *slots; /* 0: free; else hash << 32 | (entry's place in text + 1). Probed linearly */
-    size_t n_slots;  /* a power of two, or 0 */
-    /* A word of 64 bits for every 16 slots, two bits a name: most hosts are in no list, and this says so out of a
-     * sixteenth of the memory, which stays in a near cache where the slots don't. A million names, hosts not among
-     * them: 240 ns without, 60-95 with (test_domain_set prints it). */
-    uint64_t *filter;
+    struct bucket *buckets;
+    size_t n_buckets;
+    uint64_t seed;
     size_t n;
     char *text;
     size_t text_len, text_capacity;
@@ -25,13 +37,13 @@ struct domain_set {
     uint64_t depths, wide_depths;
 };
 
-/* A host taken apart: its suffixes, shortest first, the whole last, with their hashes: one pass from the right gives
- * all of them, since a suffix's hash is where the next longer one's goes on from. */
+/* A host's suffixes that may be in the set, shortest first, the whole last. */
 struct suffixes {
+    struct span host; /* in lower case: every suffix ends where it does */
     char lower[NAME_MAX_LEN];
     struct suffix {
-        uint32_t hash;
-        uint32_t at; /* in lower, up to its end */
+        uint64_t hash;
+        size_t at; /* in host */
     } s[LABELS_MAX];
     unsigned n;
     bool has_whole; /* s[n - 1] is the whole host, not just the end of an overlong one */
@@ -39,7 +51,10 @@ struct suffixes {
 
 struct domain_set *domain_set_new(void)
 {
-    return xcalloc(1, sizeof(struct domain_set));
+    struct domain_set *s = xcalloc(1, sizeof *s);
+
+    s->seed = hash_seed();
+    return s;
 }
 
 void domain_set_free(struct domain_set **holder)
@@ -49,41 +64,32 @@ void domain_set_free(struct domain_set **holder)
     *holder = NULL;
     if (s == NULL)
         return;
-    free(s->slots);
-    free(s->filter);
+    free(s->buckets);
     free(s->text);
     free(s);
 }
 
-static uint64_t hash_byte(uint64_t h, char c)
+/* The bucket comes from a hash's lower half, print and bit from the upper: they tell apart what shares a bucket. */
+static struct bucket *bucket_of(const struct domain_set *s, uint64_t hash)
 {
-    return (h ^ (unsigned char)c) * UINT64_C(0x9e3779b97f4a7c15);
+    return &s->buckets[(hash & UINT32_MAX) * s->n_buckets >> 32];
 }
 
-/* The multiplication mixes upwards only; this brings the upper half down for tables of any size. */
-static uint32_t hash_end(uint64_t h)
+static struct bucket *bucket_behind(const struct domain_set *s, struct bucket *b)
 {
-    h ^= h >> 32;
-    h *= UINT64_C(0xd6e8feb86659fd93);
-    return (uint32_t)(h >> 32);
+    return b + 1 < s->buckets + s->n_buckets ? b + 1 : s->buckets;
 }
 
-static uint64_t *filter_word(const struct domain_set *s, uint32_t hash)
+static uint16_t print_of(uint64_t hash)
 {
-    return &s->filter[(hash & (s->n_slots - 1)) / 16];
+    uint16_t print = (uint16_t)(hash >> 48);
+
+    return print ? print : 1;
 }
 
-/* The upper bits, which choose no slot in all but the largest tables. */
-static uint64_t filter_bits(uint32_t hash)
+static uint32_t bit_of(uint64_t hash)
 {
-    return UINT64_C(1) << (hash >> 26) | UINT64_C(1) << (hash >> 20 & 63);
-}
-
-static bool may_have(const struct domain_set *s, uint32_t hash)
-{
-    uint64_t bits = filter_bits(hash);
-
-    return (*filter_word(s, hash) & bits) == bits;
+    return UINT32_C(1) << (hash >> 32 & 31);
 }
 
 static struct span without_dot(struct span name)
@@ -99,43 +105,98 @@ static uint64_t depth_bit(unsigned labels)
     return UINT64_C(1) << (labels < 63 ? labels : 63);
 }
 
-static void add_suffix(const struct domain_set *set, struct suffixes *out, uint64_t h, size_t at)
-{
-    uint32_t hash = hash_end(h);
+#define EACH_BYTE UINT64_C(0x0101010101010101)
+#define TOP_BITS (0x80 * EACH_BYTE)
 
-    if (set->n_slots > 0) /* here already: the cache misses of all suffixes overlap */
-        __builtin_prefetch(filter_word(set, hash));
-    out->s[out->n++] = (struct suffix){ hash, (uint32_t)at };
+/* The bytes of w that are 'A' to 'Z', by their top bits. Sums of seven bits stay in their bytes. */
+static uint64_t capitals_of(uint64_t w)
+{
+    uint64_t low = w & ~TOP_BITS;
+
+    return (low + (0x80 - 'A') * EACH_BYTE) & ~(low + (0x7f - 'Z') * EACH_BYTE) & ~w & TOP_BITS;
 }
 
-/* Suffixes of a depth that isn't in `below` are left out, and so is the whole unless `whole` has its depth. */
-static void take_apart(const struct domain_set *set, struct span host, uint64_t below, uint64_t whole,
-                       struct suffixes *out)
+/* The bytes of w that are dots, as eight bits, the first byte's lowest. */
+static uint64_t dots_of(uint64_t w)
 {
-    size_t at = sizeof out->lower, left = host.len;
-    uint64_t h = 0;
-    unsigned labels = 1;
+    uint64_t x = w ^ '.' * EACH_BYTE;
+    uint64_t dots = ~(((x & ~TOP_BITS) + ~TOP_BITS) | x) & TOP_BITS;
 
-    out->n = 0;
-    while (left > 0 && at > 0) {
-        char c = ascii_lower(host.p[--left]);
+    return (dots >> 7) * UINT64_C(0x0102040810204080) >> 56;
+}
 
-        if (c == '.') {
-            if ((below & depth_bit(labels)) && out->n < LABELS_MAX - 1)
-                add_suffix(set, out, h, at);
-            labels++;
-        }
-        h = hash_byte(h, c);
-        out->lower[--at] = c;
+/* Eight of the host's bytes from at on, the first lowest; zeros behind its end. */
+static uint64_t load_word(struct span host, size_t at)
+{
+    uint64_t w = 0;
+
+    if (host.len >= 8) {
+        size_t from = at + 8 <= host.len ? at : host.len - 8;
+
+        memcpy(&w, host.p + from, 8);
+        return le64toh(w) >> (at - from) * 8;
     }
-    out->has_whole = left == 0 && (whole & depth_bit(labels));
-    if (out->has_whole)
-        add_suffix(set, out, h, at);
+    for (size_t i = host.len; i-- > 0;)
+        w = w << 8 | (unsigned char)host.p[i];
+    return w;
+}
+
+/* Sets a bit for each of the host's bytes that is a dot; returns whether it has a capital. */
+static bool find_dots(struct span host, uint64_t dots[DOT_WORDS])
+{
+    uint64_t capitals = 0;
+
+    for (size_t i = 0; i < host.len; i += 8) {
+        uint64_t w = load_word(host, i);
+
+        capitals |= capitals_of(w);
+        dots[i / 64] |= dots_of(w) << i % 64;
+    }
+    return capitals != 0;
 }
 
 static struct span suffix_text(const struct suffixes *of, const struct suffix *suffix)
 {
-    return span_of(of->lower + suffix->at, sizeof of->lower - suffix->at);
+    return span_of(of->host.p + suffix->at, of->host.len - suffix->at);
+}
+
+static void add_suffix(const struct domain_set *set, struct suffixes *out, size_t at)
+{
+    uint64_t hash = hash64(out->host.p + at, out->host.len - at, set->seed);
+
+    if (set->n_buckets > 0) /* here already: the cache misses of all suffixes overlap */
+        __builtin_prefetch(bucket_of(set, hash));
+    out->s[out->n++] = (struct suffix){ hash, at };
+}
+
+/* Suffixes of a depth that isn't in `below` are left out, and so is the whole unless `whole` has its depth. Of an
+ * overlong host only the end is looked at. */
+static void take_apart(const struct domain_set *set, struct span host, uint64_t below, uint64_t whole,
+                       struct suffixes *out)
+{
+    size_t cut = host.len > NAME_MAX_LEN ? host.len - NAME_MAX_LEN : 0;
+    uint64_t dots[DOT_WORDS] = { 0 };
+    unsigned labels = 1;
+
+    out->host = span_of(host.p + cut, host.len - cut);
+    if (find_dots(out->host, dots)) {
+        for (size_t i = 0; i < out->host.len; i++)
+            out->lower[i] = ascii_lower(out->host.p[i]);
+        out->host.p = out->lower;
+    }
+    out->n = 0;
+    for (size_t i = DOT_WORDS; i-- > 0;)
+        while (dots[i] != 0) {
+            unsigned bit = 63 - (unsigned)__builtin_clzll(dots[i]);
+
+            dots[i] ^= UINT64_C(1) << bit;
+            if ((below & depth_bit(labels)) && out->n < LABELS_MAX - 1)
+                add_suffix(set, out, i * 64 + bit + 1);
+            labels++;
+        }
+    out->has_whole = cut == 0 && (whole & depth_bit(labels));
+    if (out->has_whole)
+        add_suffix(set, out, 0);
 }
 
 static struct span entry_name(const char *entry)
@@ -143,63 +204,89 @@ static struct span entry_name(const char *entry)
     return span_of(entry + AT_NAME, (unsigned char)entry[AT_LEN]);
 }
 
-/* The entry of that name, or NULL; *slot is where it is or would go. */
-static char *find(const struct domain_set *s, uint32_t hash, struct span name, size_t *slot)
+/* The bucket's names with that print, as bits; without a jump that would be guessed wrong. */
+static unsigned with_print(const struct bucket *b, uint16_t print)
 {
-    size_t i = hash & (s->n_slots - 1);
+    unsigned found = 0;
 
-    for (; s->slots[i] != 0; i = (i + 1) & (s->n_slots - 1))
-        if (s->slots[i] >> 32 == hash) {
-            char *entry = s->text + (uint32_t)s->slots[i] - 1;
-
-            if (span_eq(entry_name(entry), name)) {
-                *slot = i;
-                return entry;
-            }
-        }
-    *slot = i;
-    return NULL;
+#pragma GCC unroll 10
+    for (unsigned i = 0; i < BUCKET_NAMES; i++)
+        found |= (unsigned)(b->prints[i] == print) << i;
+    return found;
 }
 
-/* At most three slots of four in use. Hashes stand in the slots, so the text isn't touched. */
+/* The entry of that name, or NULL. */
+static char *find(const struct domain_set *s, uint64_t hash, struct span name)
+{
+    struct bucket *b = bucket_of(s, hash);
+
+    for (;; b = bucket_behind(s, b)) {
+        for (unsigned found = with_print(b, print_of(hash)); found != 0; found &= found - 1) {
+            char *entry = s->text + b->at[__builtin_ctz(found)];
+
+            if (span_eq(entry_name(entry), name))
+                return entry;
+        }
+        if (!(b->gone_on & bit_of(hash)))
+            return NULL;
+    }
+}
+
+/* For a name that isn't there; some bucket has room. */
+static void put(struct domain_set *s, uint64_t hash, uint32_t at)
+{
+    struct bucket *b = bucket_of(s, hash);
+    size_t i = 0;
+
+    for (; b->prints[BUCKET_NAMES - 1] != 0; b = bucket_behind(s, b))
+        b->gone_on |= bit_of(hash);
+    while (b->prints[i] != 0)
+        i++;
+    b->prints[i] = print_of(hash);
+    b->at[i] = at;
+}
+
+static struct bucket *new_buckets(size_t n)
+{
+    struct bucket *b = aligned_alloc(sizeof *b, n * sizeof *b);
+
+    if (b == NULL)
+        abort(); /* small allocations abort: base/mem.h */
+    memset(b, 0, n * sizeof *b);
+    return b;
+}
+
+/* At most nine places of ten in use. Buckets hold no whole hashes, so all is put in anew from the text, which is read
+ * from its start to its end. */
 static void make_room(struct domain_set *s)
 {
-    uint64_t *old = s->slots;
-    size_t n_old = s->n_slots;
-
-    if ((s->n + 1) * 4 <= n_old * 3)
+    if ((s->n + 1) * 10 <= s->n_buckets * BUCKET_NAMES * 9)
         return;
-    s->n_slots = n_old ? n_old * 2 : 16;
-    s->slots = xcalloc(s->n_slots, sizeof *s->slots);
-    free(s->filter);
-    s->filter = xcalloc(s->n_slots / 16, sizeof *s->filter);
-    for (size_t i = 0; i < n_old; i++) {
-        size_t to = old[i] >> 32 & (s->n_slots - 1);
+    free(s->buckets);
+    s->n_buckets += s->n_buckets / 2 + 1;
+    s->buckets = new_buckets(s->n_buckets);
+    for (size_t at = 0; at < s->text_len;) {
+        struct span name = entry_name(s->text + at);
 
-        if (old[i] == 0)
-            continue;
-        while (s->slots[to] != 0)
-            to = (to + 1) & (s->n_slots - 1);
-        s->slots[to] = old[i];
-        *filter_word(s, (uint32_t)(old[i] >> 32)) |= filter_bits((uint32_t)(old[i] >> 32));
+        put(s, hash64(name.p, name.len, s->seed), (uint32_t)at);
+        at += AT_NAME + name.len;
     }
-    free(old);
 }
 
 /* Returns the entry's place in text. */
-static size_t append_entry(struct domain_set *s, struct span name, bool wide)
+static uint32_t append_entry(struct domain_set *s, struct span name, bool wide)
 {
     size_t at = s->text_len, needed = at + AT_NAME + name.len;
 
     if (needed > s->text_capacity) {
-        s->text_capacity = needed * 2;
+        s->text_capacity = needed + needed / 8;
         s->text = xrealloc(s->text, s->text_capacity);
     }
     s->text[at + AT_LEN] = (char)name.len;
     s->text[at + AT_WIDE] = wide;
     memcpy(s->text + at + AT_NAME, name.p, name.len);
     s->text_len = needed;
-    return at;
+    return (uint32_t)at;
 }
 
 static bool is_name(struct span name)
@@ -220,23 +307,19 @@ bool domain_set_add(struct domain_set *s, struct span name)
     struct suffixes parts;
     unsigned labels = 1;
     char *entry;
-    size_t slot;
 
     if (wide)
         name = span_of(name.p + 1, name.len - 1);
     name = without_dot(name);
-    if (!is_name(name) || s->text_len + AT_NAME + name.len >= UINT32_MAX)
+    if (!is_name(name) || s->text_len + AT_NAME + name.len > UINT32_MAX)
         return false;
     for (size_t i = 0; i < name.len; i++)
         labels += name.p[i] == '.';
     make_room(s);
     take_apart(s, name, 0, depth_bit(labels), &parts);
-    entry = find(s, parts.s[0].hash, suffix_text(&parts, &parts.s[0]), &slot);
+    entry = find(s, parts.s[0].hash, suffix_text(&parts, &parts.s[0]));
     if (entry == NULL) {
-        size_t at = append_entry(s, suffix_text(&parts, &parts.s[0]), wide);
-
-        s->slots[slot] = (uint64_t)parts.s[0].hash << 32 | (at + 1);
-        *filter_word(s, parts.s[0].hash) |= filter_bits(parts.s[0].hash);
+        put(s, parts.s[0].hash, append_entry(s, suffix_text(&parts, &parts.s[0]), wide));
         s->n++;
     } else if (wide) {
         entry[AT_WIDE] = true;
@@ -249,17 +332,13 @@ bool domain_set_add(struct domain_set *s, struct span name)
 bool domain_set_matches(const struct domain_set *s, struct span host)
 {
     struct suffixes parts;
-    size_t slot;
 
-    if (s->n == 0)
+    if (s->n == 0 || host.len == 0)
         return false;
     take_apart(s, without_dot(host), s->wide_depths, s->depths, &parts);
     for (unsigned i = parts.n; i-- > 0;) {
-        const char *entry;
+        const char *entry = find(s, parts.s[i].hash, suffix_text(&parts, &parts.s[i]));
 
-        if (!may_have(s, parts.s[i].hash))
-            continue;
-        entry = find(s, parts.s[i].hash, suffix_text(&parts, &parts.s[i]), &slot);
         if (entry != NULL && (entry[AT_WIDE] || (parts.has_whole && i + 1 == parts.n)))
             return true;
     }
@@ -275,11 +354,10 @@ size_t domain_set_count(const struct domain_set *s)
 static const char *find_above(const struct domain_set *s, struct span name)
 {
     struct suffixes parts;
-    size_t slot;
 
     take_apart(s, name, s->wide_depths, 0, &parts);
     for (unsigned i = 0; i < parts.n; i++) {
-        const char *entry = find(s, parts.s[i].hash, suffix_text(&parts, &parts.s[i]), &slot);
+        const char *entry = find(s, parts.s[i].hash, suffix_text(&parts, &parts.s[i]));
 
         if (entry != NULL && entry[AT_WIDE])
             return entry;

@@ -75,6 +75,25 @@ static void what_is_no_name_is_refused(void **state)
     domain_set_free(&s);
 }
 
+static void letters_have_a_case_and_nothing_else(void **state)
+{
+    char name[] = "0123456?89.test", host[] = "0123456?89.test";
+
+    (void)state;
+    for (int c = 1; c < 256; c++) {
+        struct domain_set *s = domain_set_new();
+
+        name[7] = (char)c;
+        assert_true(domain_set_add(s, span_str(name)));
+        for (int d = 1; d < 256; d++) {
+            host[7] = (char)d;
+            if (domain_set_matches(s, span_str(host)) != (ascii_lower((char)c) == ascii_lower((char)d)))
+                fail_msg("%02x and %02x", c, d);
+        }
+        domain_set_free(&s);
+    }
+}
+
 /* Longer than any name, but what it ends with counts: it mustn't be a way around a deny line. */
 static void overlong_hosts_match_their_suffix(void **state)
 {
@@ -148,6 +167,81 @@ static void names_are_printed_in_order(void **state)
     domain_set_free(&s);
 }
 
+/* Names of a few labels each, so that they lie below each other and come twice, against a list tried one by one. */
+struct listed {
+    char name[64];
+    bool wide;
+};
+
+enum { LISTED = 3000, ASKED = 4000 };
+
+static const char *random_name(char out[64], unsigned *seed)
+{
+    static const char *const labels[] = { "a", "b", "cc", "www", "example", "org", "x-1", "longer-label" };
+    unsigned n = 1 + (unsigned)rand_r(seed) % 5;
+    size_t len = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        len += (size_t)snprintf(out + len, 64 - len, "%s%s%.0u", i ? "." : "", labels[(unsigned)rand_r(seed) % 8],
+                                (unsigned)rand_r(seed) % 3);
+    return out;
+}
+
+/* As people may write it: capitals, a dot behind it. */
+static struct span spelled(char out[80], const char *before, const char *name, unsigned *seed)
+{
+    size_t n = (size_t)snprintf(out, 80, "%s%s%s", before, name, rand_r(seed) % 4 == 0 ? "." : "");
+
+    for (size_t i = 0; i < n; i++)
+        if (rand_r(seed) % 8 == 0 && out[i] >= 'a' && out[i] <= 'z')
+            out[i] = (char)(out[i] - 32);
+    return span_of(out, n);
+}
+
+static bool naively_matches(const struct listed *list, size_t n, const char *host)
+{
+    size_t len = strlen(host);
+
+    for (size_t i = 0; i < n; i++) {
+        size_t name_len = strlen(list[i].name);
+
+        if (strcmp(list[i].name, host) == 0 || (list[i].wide && len > name_len && host[len - name_len - 1] == '.' &&
+                                                strcmp(host + len - name_len, list[i].name) == 0))
+            return true;
+    }
+    return false;
+}
+
+static void random_names_match_a_naive_list(void **state)
+{
+    struct listed *list = xcalloc(LISTED, sizeof *list);
+    unsigned seed = 815;
+
+    (void)state;
+    for (int round = 0; round < 12; round++) {
+        struct domain_set *s = domain_set_new();
+        size_t n = round < 9 ? (size_t)round : LISTED, hits = 0;
+        char name[64], text[80];
+
+        for (size_t i = 0; i < n; i++) {
+            random_name(list[i].name, &seed);
+            list[i].wide = rand_r(&seed) % 64 == 0;
+            assert_true(domain_set_add(s, spelled(text, list[i].wide ? "." : "", list[i].name, &seed)));
+        }
+        for (size_t i = 0; i < ASKED; i++) {
+            bool want = naively_matches(list, n, random_name(name, &seed));
+
+            if (domain_set_matches(s, spelled(text, "", name, &seed)) != want)
+                fail_msg("round %d: '%s' should %smatch", round, text, want ? "" : "not ");
+            hits += want;
+        }
+        if (n == LISTED) /* both answers were to be given */
+            assert_in_range(hits, ASKED / 10, ASKED - ASKED / 10);
+        domain_set_free(&s);
+    }
+    free(list);
+}
+
 /* Every other name is wide. */
 static size_t numbered(char out[64], unsigned i, bool as_host)
 {
@@ -160,7 +254,7 @@ enum { NAMES = 1000000, LOOKUPS = 500000 };
 /* Hosts from number `from` on, in leaps; returns how many match. */
 static size_t time_lookups(const struct domain_set *s, unsigned from, const char *what)
 {
-    char (*hosts)[64] = xcalloc(LOOKUPS, sizeof *hosts);
+    char(*hosts)[64] = xcalloc(LOOKUPS, sizeof *hosts);
     size_t hits = 0;
     int64_t start;
 
@@ -198,9 +292,14 @@ static void a_million_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hosts_match_names_and_suffixes), cmocka_unit_test(what_is_no_name_is_refused),
-        cmocka_unit_test(overlong_hosts_match_their_suffix), cmocka_unit_test(deepest_names_match),
-        cmocka_unit_test(covered_names_are_found),        cmocka_unit_test(names_are_printed_in_order),
+        cmocka_unit_test(hosts_match_names_and_suffixes),
+        cmocka_unit_test(what_is_no_name_is_refused),
+        cmocka_unit_test(letters_have_a_case_and_nothing_else),
+        cmocka_unit_test(overlong_hosts_match_their_suffix),
+        cmocka_unit_test(deepest_names_match),
+        cmocka_unit_test(covered_names_are_found),
+        cmocka_unit_test(names_are_printed_in_order),
+        cmocka_unit_test(random_names_match_a_naive_list),
         cmocka_unit_test(a_million_names),
     };
 
