@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include "hdrs/field_date.h"
 #include "mgr/page_password.h"
+#include "proxy/view.h"
 
 static page_handler menu_page, config_page;
 
@@ -12,32 +13,34 @@ static const struct page {
     const char *name, *description;
     page_handler *make;
     bool needs_password;
+    const struct gather_kind *needs; /* of all workers, before it can be made; NULL: nothing */
 } pages[] = {
-    { "index", "Cache Manager Interface", menu_page, false },
-    { "menu", "Cache Manager Menu", menu_page, false },
-    { "config", "Current Squid Configuration", config_page, true },
-    { "redirector", "URL Redirector Stats", redirector_page, false },
-    { "store_id", "StoreId helper Stats", store_id_page, false },
-    { "external_acl", "External ACL stats", external_acl_page, false },
-    { "basicauthenticator", "Basic User Authenticator Stats", basic_authenticator_page, false },
-    { "digestauthenticator", "Digest User Authenticator Stats", digest_authenticator_page, false },
-    { "negotiateauthenticator", "Negotiate User Authenticator Stats", negotiate_authenticator_page, false },
-    { "info", "General Runtime Information", info_page, false },
-    { "service_times", "Service Times (Percentiles)", service_times_page, false },
-    { "objects", "All Cache Objects", objects_page, false },
-    { "vm_objects", "In-Memory and In-Transit Objects", objects_page, false },
-    { "counters", "Traffic and Resource Counters", counters_page, false },
-    { "5min", "5 Minute Average of Counters", five_minutes_page, false },
-    { "60min", "60 Minute Average of Counters", sixty_minutes_page, false },
-    { "utilization", "Cache Utilization", utilization_page, false },
-    { "histograms", "Full Histogram Counts", histograms_page, false },
-    { "storedir", "Store Directory Stats", storedir_page, false },
-    { "delay", "Delay Pool Levels", delay_page, false },
-    { "carp", "CARP information", carp_page, false },
-    { "userhash", "peer userhash information", userhash_page, false },
-    { "sourcehash", "peer sourcehash information", sourcehash_page, false },
-    { "server_list", "Peer Cache Statistics", server_list_page, false },
-    { "reasons", "Why Hits, Misses and Denials", reasons_page, false },
+    { "index", "Cache Manager Interface", menu_page, false, NULL },
+    { "menu", "Cache Manager Menu", menu_page, false, NULL },
+    { "config", "Current Squid Configuration", config_page, true, NULL },
+    { "redirector", "URL Redirector Stats", redirector_page, false, NULL },
+    { "store_id", "StoreId helper Stats", store_id_page, false, NULL },
+    { "external_acl", "External ACL stats", external_acl_page, false, NULL },
+    { "basicauthenticator", "Basic User Authenticator Stats", basic_authenticator_page, false, NULL },
+    { "digestauthenticator", "Digest User Authenticator Stats", digest_authenticator_page, false, NULL },
+    { "negotiateauthenticator", "Negotiate User Authenticator Stats", negotiate_authenticator_page, false, NULL },
+    { "info", "General Runtime Information", info_page, false, NULL },
+    { "service_times", "Service Times (Percentiles)", service_times_page, false, NULL },
+    { "objects", "All Cache Objects", objects_page, false, NULL },
+    { "vm_objects", "In-Memory and In-Transit Objects", objects_page, false, NULL },
+    { "counters", "Traffic and Resource Counters", counters_page, false, NULL },
+    { "5min", "5 Minute Average of Counters", five_minutes_page, false, NULL },
+    { "60min", "60 Minute Average of Counters", sixty_minutes_page, false, NULL },
+    { "utilization", "Cache Utilization", utilization_page, false, NULL },
+    { "histograms", "Full Histogram Counts", histograms_page, false, NULL },
+    { "active_requests", "Client-side Active Requests", active_requests_page, false, &view_requests },
+    { "storedir", "Store Directory Stats", storedir_page, false, NULL },
+    { "delay", "Delay Pool Levels", delay_page, false, NULL },
+    { "carp", "CARP information", carp_page, false, NULL },
+    { "userhash", "peer userhash information", userhash_page, false, NULL },
+    { "sourcehash", "peer sourcehash information", sourcehash_page, false, NULL },
+    { "server_list", "Peer Cache Statistics", server_list_page, false, NULL },
+    { "reasons", "Why Hits, Misses and Denials", reasons_page, false, NULL },
 };
 #define N_PAGES (sizeof pages / sizeof pages[0])
 
@@ -87,6 +90,10 @@ void page_answer(struct page_request *r, struct internal_answer *a)
         return;
     }
     a->status = 200;
+    if (page->needs != NULL && r->q->gathered == NULL) {
+        a->needs = page->needs;
+        return;
+    }
     sample_take(&r->now, r->proxy);
     page->make(r, &a->body);
 }

@@ -122,7 +122,7 @@ static void client_free(struct client_conn *c)
 /* The peer has ended its side and there is no whole request left. */
 static void end_of_requests(struct client_conn *c)
 {
-    if (c->kept_len > 0 || !c->had_request)
+    if (c->kept_len > 0 || c->requests == 0)
         log_unfinished(c, 0);
     client_conn_drop_kept(c);
     c->close_after = true;
@@ -191,7 +191,7 @@ static size_t serve_heads(struct client_conn *c, const char *p, size_t n)
             c->progress = (struct parse_progress){ 0 };
             c->head_began = 0;
             used += h->len;
-            c->had_request = true;
+            c->requests++;
             serve_request(c, h);
         }
     }
@@ -219,7 +219,7 @@ static bool read_heads(struct client_conn *c)
         }
         got = client_conn_receive(c, w->scratch, kept ? HELPING : WORKER_SCRATCH, true);
         if (got == STREAM_ERROR) {
-            if (!c->had_request || kept)
+            if (c->requests == 0 || kept)
                 log_unfinished(c, 0);
             c->dead = true;
             return true;
@@ -449,8 +449,8 @@ void client_conn_sweep(struct client_conn *c, int64_t mono)
             /* Absolute, from the first byte: a byte now and then doesn't prolong it (slowloris, U08). */
             if (mono - c->head_began > s->request_timeout)
                 refuse_slow_head(c);
-        } else if (quiet > (c->had_request ? s->client_idle_pconn_timeout : s->request_start_timeout)) {
-            give_up(c, !c->had_request);
+        } else if (quiet > (c->requests > 0 ? s->client_idle_pconn_timeout : s->request_start_timeout)) {
+            give_up(c, c->requests == 0);
         } else if (client_conn_is_old(c) && client_conn_rests(c, mono)) {
             give_up(c, false);
         }
@@ -466,7 +466,7 @@ void client_conn_sweep(struct client_conn *c, int64_t mono)
 
 bool client_conn_rests(const struct client_conn *c, int64_t mono)
 {
-    return c->state == CLIENT_READ_HEAD && c->had_request && c->kept_len == 0 && !out_queue_waits(&c->out) &&
+    return c->state == CLIENT_READ_HEAD && c->requests > 0 && c->kept_len == 0 && !out_queue_waits(&c->out) &&
            mono - c->stamp > REST_US;
 }
 

@@ -38,9 +38,9 @@ struct client_conn {
     bool eof;                     /* ... and all its bytes are read */
     bool close_after;             /* when everything queued is sent */
     bool reset;                   /* end with a cut that can be seen */
-    bool had_request;
-    bool dead;  /* to be freed at the end of client_conn_run() */
-    char *kept; /* bytes read but not used yet; NULL: none */
+    uint32_t requests;            /* whose heads were complete */
+    bool dead;                    /* to be freed at the end of client_conn_run() */
+    char *kept;                   /* bytes read but not used yet; NULL: none */
     uint32_t kept_at, kept_len, kept_capacity;
     struct parse_progress progress;
     int64_t opened, stamp; /* monotonic microseconds: accepted; last progress */

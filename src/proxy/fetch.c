@@ -19,6 +19,11 @@ bool fetch_wants_body(const struct fetch *f)
     return !f->body.done;
 }
 
+bool fetch_is_delayed(const struct fetch *f)
+{
+    return f->delay.pool != NULL;
+}
+
 void fetch_drop_connection(struct fetch *f)
 {
     worker_timer_clear(&f->again);

@@ -38,6 +38,8 @@ void fetch_owner_gone(struct fetch *f, bool complete);
 void fetch_body_ready(struct fetch *f);
 /* Does it still read the request body from the client? */
 bool fetch_wants_body(const struct fetch *f);
+/* By a delay pool. */
+bool fetch_is_delayed(const struct fetch *f);
 void fetch_sweep(struct fetch *f, int64_t mono);
 /* The worker is ending. */
 void fetch_kill(struct fetch *f);

@@ -33,6 +33,7 @@ struct port_listener {
 
 struct proxy {
     struct proxy_worker *workers;
+    struct worker **threads; /* theirs */
     unsigned n_workers;
     struct store *store;
     struct client_tally *tally;
@@ -419,6 +420,7 @@ struct proxy *proxy_new(const struct proxy_config *c)
     p->fds = xcalloc(n_fds ? n_fds : 1, sizeof *p->fds);
     memcpy(p->fds, c->fds, n_fds * sizeof *p->fds);
     p->workers = xcalloc(c->workers, sizeof *p->workers);
+    p->threads = xcalloc(c->workers, sizeof(struct worker *));
     for (unsigned i = 0; i < c->workers; i++) {
         struct proxy_worker *pw = &p->workers[i];
 
@@ -434,7 +436,7 @@ struct proxy *proxy_new(const struct proxy_config *c)
         list_init(&pw->externals);
         list_init(&pw->probes);
         pw->n_workers = c->workers;
-        pw->worker = worker_new(i);
+        p->threads[i] = pw->worker = worker_new(i);
         pw->worker->user = pw;
         pw->auth_shared = p->auth;
         pw->auth = auth_new(pw->worker, p->auth);
@@ -499,6 +501,7 @@ void proxy_free(struct proxy **holder)
     client_tally_free(&p->tally);
     auth_shared_free(&p->auth);
     free(p->workers);
+    free(p->threads);
     free(p->fds);
     free(p);
 }
@@ -508,6 +511,11 @@ void proxy_free(struct proxy **holder)
 unsigned proxy_workers(const struct proxy *p)
 {
     return p->n_workers;
+}
+
+struct worker *const *proxy_threads(const struct proxy *p)
+{
+    return p->threads;
 }
 
 const struct counters *proxy_counters(const struct proxy *p, unsigned worker)

@@ -36,6 +36,7 @@ void proxy_free(struct proxy **holder);
 
 /* For manager pages: read from any thread. */
 unsigned proxy_workers(const struct proxy *p);
+struct worker *const *proxy_threads(const struct proxy *p); /* so many; their `user` is a struct proxy_worker */
 const struct counters *proxy_counters(const struct proxy *p, unsigned worker);
 const struct reason_counts *proxy_reasons(const struct proxy *p, unsigned worker);
 struct store *proxy_store(const struct proxy *p);

@@ -2,6 +2,7 @@
 
 #include "config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include "cache/partial.h"
 #include "cache/range.h"
@@ -181,7 +182,9 @@ void serve_object(struct client_conn *c, const struct request *r, struct transac
 
 /* --- pages of our own ------------------------------------------------------------------------------------------- */
 
-static void serve_internal(struct client_conn *c, const struct settings *s, const struct request *r)
+/* g: what the page needs of all workers; NULL: nothing yet. The kind it needs first, or NULL: answered. */
+static const struct gather_kind *serve_internal(struct client_conn *c, const struct settings *s,
+                                                const struct request *r, const struct gathering *g)
 {
     struct proxy_worker *pw = c->pw;
     struct internal_request q = {
@@ -190,6 +193,7 @@ static void serve_internal(struct client_conn *c, const struct settings *s, cons
         .request = r->head,
         .settings = s,
         .worker = pw->worker,
+        .gathered = g,
     };
     struct internal_answer a = { .status = 404, .error_name = "ERR_INVALID_URL" };
     struct strbuf fields = { 0 };
@@ -203,8 +207,10 @@ static void serve_internal(struct client_conn *c, const struct settings *s, cons
 
         sb_free(&a.body);
         client_conn_error(c, &missing);
-        return;
+        return NULL;
     }
+    if (a.needs != NULL)
+        return a.needs;
     date_print(date, worker_wall(pw->worker) / 1000000);
     sb_printf(&fields,
               "Server: loligo%s\r\nMime-Version: 1.0\r\nContent-Type: text/plain;charset=utf-8\r\nExpires: %.*s\r\n"
@@ -224,6 +230,17 @@ static void serve_internal(struct client_conn *c, const struct settings *s, cons
                   .tag = TAG_TCP_MISS,
               });
     sb_free(&fields);
+    return NULL;
+}
+
+void serve_gathered(struct client_conn *c, const struct request *r, struct transaction *tx, const struct gathering *g)
+{
+    const struct gather_kind *more = serve_internal(c, transaction_settings(tx), r, g);
+
+    assert(more == NULL);
+    (void)more;
+    (void)client_conn_flush(c);
+    transaction_drop(tx);
 }
 
 /* --- the last one in line --------------------------------------------------------------------------------------- */
@@ -457,10 +474,16 @@ void serve_adapted(struct client_conn *c, const struct request *r, struct transa
     struct miss m = { .tag = TAG_TCP_MISS, .reason = "method", .fwd = "method" };
 
     if (r->is_internal || r->stops_here) {
+        const struct gather_kind *needs = NULL;
+
         if (r->stops_here)
             serve_last(c, r);
         else
-            serve_internal(c, s, r);
+            needs = serve_internal(c, s, r, NULL);
+        if (needs != NULL) {
+            transaction_gather(tx ? tx : transaction_new(c, r), needs);
+            return;
+        }
         if (tx != NULL) {
             (void)client_conn_flush(c);
             transaction_drop(tx);

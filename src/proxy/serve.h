@@ -14,6 +14,8 @@ void serve_admitted(struct client_conn *c, const struct request *r, struct trans
 void serve_rewritten(struct client_conn *c, const struct request *r, struct transaction *tx);
 /* adapted_http_access has let that pass, too. */
 void serve_adapted(struct client_conn *c, const struct request *r, struct transaction *tx);
+/* A manager page for which all workers were asked: answers, and ends tx. */
+void serve_gathered(struct client_conn *c, const struct request *r, struct transaction *tx, const struct gathering *g);
 /* Answers from a stored object into the batch (small) or through a transaction (large). */
 void serve_object(struct client_conn *c, const struct request *r, struct transaction *tx, struct object *o,
                   enum log_tag tag, const char *reason);

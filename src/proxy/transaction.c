@@ -8,6 +8,7 @@
 #include "proxy/account.h"
 #include "proxy/mail.h"
 #include "proxy/own_reply.h"
+#include "proxy/proxy.h"
 #include "proxy/serve.h"
 #include "proxy/tunnel.h"
 
@@ -83,6 +84,7 @@ static void transaction_free(struct transaction *t)
     transaction_leave_fill(t, true);
     admission_cancel(&t->admission);
     purge_cancel(&t->purge);
+    gather_end(&t->gathering);
     rewrite_cancel(&t->rewrite);
     delays_end(t->delays, CLIENT_DELAYS);
     worker_timer_clear(&t->later);
@@ -177,14 +179,22 @@ struct client_conn *transaction_client(const struct transaction *t)
     return t->client;
 }
 
+const struct settings *transaction_settings(const struct transaction *t)
+{
+    return t->settings;
+}
+
 const struct request *transaction_request(const struct transaction *t)
 {
     return t->request;
 }
 
-const struct settings *transaction_settings(const struct transaction *t)
+bool transaction_is_delayed(const struct transaction *t)
 {
-    return t->settings;
+    for (size_t i = 0; i < CLIENT_DELAYS; i++)
+        if (t->delays[i].pool != NULL)
+            return true;
+    return t->fetch != NULL && fetch_is_delayed(t->fetch);
 }
 
 void transaction_address_denied(struct transaction *t, const struct access_verdict *v, const char *why)
@@ -390,6 +400,28 @@ static void purged(struct purge_run *p)
     transaction_drop(t);
 }
 
+static void gathered(void *owner)
+{
+    struct transaction *t = owner;
+
+    serve_gathered(t->client, t->request, t, t->gathering);
+}
+
+static void gather(struct transaction *t)
+{
+    const struct gather_plan plan = {
+        .kind = t->gathers,
+        .workers = proxy_threads(t->pw->proxy),
+        .n = t->pw->n_workers,
+        .asker = t->pw->worker,
+        .wait_us = GATHER_WAIT_US,
+        .done = gathered,
+        .owner = t,
+    };
+
+    t->gathering = gather_start(&plan);
+}
+
 void transaction_begin(struct transaction *t)
 {
     t->begun = true;
@@ -413,6 +445,7 @@ void transaction_begin(struct transaction *t)
         break;
     }
     case TX_PURGE: purge_start(&t->purge, t->pw, t->request, purged); break;
+    case TX_GATHER: gather(t); break;
     case TX_OBJECT:
         t->state = TX_RELAY;
         transaction_relay(t);
@@ -437,6 +470,16 @@ void transaction_miss(struct transaction *t, const struct miss *m)
 void transaction_purge(struct transaction *t)
 {
     t->state = TX_PURGE;
+    if (t->begun)
+        transaction_begin(t);
+}
+
+void transaction_gather(struct transaction *t, const struct gather_kind *kind)
+{
+    t->gathers = kind;
+    t->log.tag = TAG_TCP_MISS;
+    t->log.reason = "manager page";
+    t->state = TX_GATHER;
     if (t->begun)
         transaction_begin(t);
 }

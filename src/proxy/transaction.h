@@ -10,6 +10,7 @@
 #include "hdrs/field_range.h"
 #include "proxy/admission.h"
 #include "proxy/client_conn.h"
+#include "proxy/gather.h"
 #include "proxy/log_entry.h"
 
 struct fetch;
@@ -54,6 +55,8 @@ void transaction_object(struct transaction *t, struct object *o, enum log_tag ta
                         const struct byte_range *part);
 /* PURGE of more than one URL. */
 void transaction_purge(struct transaction *t);
+/* A page that is made of what all workers have. */
+void transaction_gather(struct transaction *t, const struct gather_kind *kind);
 /* CONNECT. */
 void transaction_tunnel(struct transaction *t);
 
@@ -64,7 +67,8 @@ void transaction_client_gone(struct transaction *t);
 void transaction_sweep(struct transaction *t, int64_t mono);
 
 struct client_conn *transaction_client(const struct transaction *t);
-const struct request *transaction_request(const struct transaction *t);
+const struct request *transaction_request(const struct transaction *t); /* lent */
+bool transaction_is_delayed(const struct transaction *t); /* by a delay pool; for manager pages */
 /* Those its client's request came under, to its end; lent. */
 const struct settings *transaction_settings(const struct transaction *t);
 /* It is over without an answer of its own (the answer is in the batch already): frees t; c goes on with its state. */

@@ -11,7 +11,7 @@
 #include "proxy/transaction.h"
 #include "proxy/transaction_owner.h"
 
-enum tx_state { TX_ADMIT, TX_REWRITE, TX_MISS, TX_OBJECT, TX_TUNNEL, TX_PURGE, TX_HEAD, TX_RELAY };
+enum tx_state { TX_ADMIT, TX_REWRITE, TX_MISS, TX_OBJECT, TX_TUNNEL, TX_PURGE, TX_GATHER, TX_HEAD, TX_RELAY };
 
 struct transaction {
     struct client_conn *client;
@@ -38,6 +38,8 @@ struct transaction {
     bool continues; /* miss.begins and what the fetch brings make the answer together */
     struct admission admission;
     struct purge_run purge;
+    const struct gather_kind *gathers; /* TX_GATHER */
+    struct gathering *gathering;       /* NULL: none */
     struct rewrite rewrite;
     struct log_entry log;
     int error_status;            /* of the page when the fetch fails; 0: the page's own */

@@ -499,3 +499,18 @@ void tunnel_sweep(struct tunnel *t, int64_t mono)
         flow_rest(&t->down);
     }
 }
+
+const struct request *tunnel_request(const struct tunnel *t)
+{
+    return t->request;
+}
+
+const struct log_entry *tunnel_log(const struct tunnel *t)
+{
+    return &t->log;
+}
+
+uint64_t tunnel_bytes_down(const struct tunnel *t)
+{
+    return t->log.bytes_out + t->down.bytes;
+}

@@ -20,4 +20,8 @@ void tunnel_adopt(struct client_conn *c, struct request *r, struct settings *set
 /* From client_conn. */
 void tunnel_client_ready(struct tunnel *t, unsigned what);
 void tunnel_client_gone(struct tunnel *t);
+/* For manager pages; lent. log: as far as it is known, without the bytes that have passed. */
+const struct request *tunnel_request(const struct tunnel *t);
+const struct log_entry *tunnel_log(const struct tunnel *t);
+uint64_t tunnel_bytes_down(const struct tunnel *t); /* to the client */
 void tunnel_sweep(struct tunnel *t, int64_t mono);

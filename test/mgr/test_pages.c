@@ -96,6 +96,9 @@ void store_each(struct store *s, bool (*each)(const struct object *o, void *ctx)
     free(o);
 }
 
+/* What pages need of all workers is looked at by test/system/test_live_pages.py. */
+const struct gather_kind view_requests = { 1, NULL, NULL };
+
 void settings_print(const struct settings *s, struct strbuf *out)
 {
     sb_printf(out, "cache_mem %d bytes\n", (int)s->cache_mem);

@@ -1,0 +1,20 @@
+/* mgr/gathered.h: pages that are made of what all workers told. Private to src/mgr; one worker's thread. */
+#pragma once
+#include "mgr/page.h"
+#include "proxy/view.h"
+
+/* The rows of all workers that answered, in order. order NULL: one worker's after the other's. */
+struct all_rows {
+    const void **p;             /* the rows */
+    const struct strbuf **text; /* whose text each points into */
+    size_t n, passed;
+};
+struct all_rows all_rows_of(const struct gathering *g, size_t row_size, int (*order)(const void *a, const void *b));
+void all_rows_free(struct all_rows *a);
+
+/* Says which workers' part is missing, and how many rows; nothing when nothing is. what: "connections". */
+void add_missing(struct page_request *r, struct strbuf *out, size_t passed, const char *what);
+/* As logged: without its query where strip_query_terms says so. */
+void add_stripped_url(struct page_request *r, struct strbuf *out, struct span url);
+/* What would break a line or a column, as %XX. */
+void add_escaped(struct strbuf *out, struct span text);
