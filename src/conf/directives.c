@@ -629,6 +629,8 @@ const struct directive directives_working[] = {
       .meaning = "How long one request may take in all." },
     { "shutdown_lifetime", &kind_duration, AT(shutdown_lifetime), "30 seconds",
       .meaning = "How long a stop waits for what is in progress." },
+    { "client_db", &kind_switch, AT(client_db), "on",
+      .meaning = "Counts what each client address asks for: mgr:client_list." },
     { "client_ip_max_connections", &kind_count, AT(client_ip_max_connections), "-1",
       .meaning =
           "How many connections one client address may have, on all workers together; one more is closed at once, "

@@ -86,7 +86,6 @@ const struct directive directives_ignored[] = {
     ACCEPT("ipcache_high", "names go by age and number"),
     ACCEPT("memory_pools", "the arena does that"),
     ACCEPT("memory_pools_limit", "the arena does that"),
-    ACCEPT("client_db", "counters by client"),
     ACCEPT("sleep_after_fork", "nothing is forked while serving"),
     ACCEPT("ftp_client_idle_timeout", "no FTP"),
     ACCEPT("ident_timeout", "no ident"),

@@ -270,6 +270,7 @@ struct settings {
     bool check_hostnames, allow_underscore;
     enum uri_whitespace uri_whitespace;
     bool acl_uses_indirect_client, log_uses_indirect_client;
+    bool client_db;
     bool via, strip_query_terms, httpd_suppress_version_string, log_mime_hdrs, relaxed_header_parser;
     enum forwarded_for forwarded_for;
     uint64_t request_header_max_size, reply_header_max_size;

@@ -73,6 +73,12 @@ void add_missing(struct page_request *r, struct strbuf *out, size_t passed, cons
                   gather_workers(r->q->gathered));
 }
 
+bool client_as_shown(struct page_request *r, const struct addr *client, struct addr *shown)
+{
+    *shown = addr_cut(client, r->q->settings->client_netmask);
+    return addr_eq(client, shown);
+}
+
 void add_stripped_url(struct page_request *r, struct strbuf *out, struct span url)
 {
     const char *query = r->q->settings->strip_query_terms && url.len > 0 ? memchr(url.p, '?', url.len) : NULL;

@@ -3,7 +3,8 @@
 #include "mgr/page.h"
 #include "proxy/view.h"
 
-/* The rows of all workers that answered, in order. order NULL: one worker's after the other's. */
+/* The rows of all workers that answered, in order. order NULL: one worker's after the other's. Shares begin with a struct
+ * view_rows. */
 struct all_rows {
     const void **p;             /* the rows */
     const struct strbuf **text; /* whose text each points into */
@@ -14,6 +15,8 @@ void all_rows_free(struct all_rows *a);
 
 /* Says which workers' part is missing, and how many rows; nothing when nothing is. what: "connections". */
 void add_missing(struct page_request *r, struct strbuf *out, size_t passed, const char *what);
+/* As logged: with client_netmask. False: something of it is hidden. */
+bool client_as_shown(struct page_request *r, const struct addr *client, struct addr *shown);
 /* As logged: without its query where strip_query_terms says so. */
 void add_stripped_url(struct page_request *r, struct strbuf *out, struct span url);
 /* What would break a line or a column, as %XX. */

@@ -18,6 +18,7 @@ static const struct page {
     { "index", "Cache Manager Interface", menu_page, false, NULL },
     { "menu", "Cache Manager Menu", menu_page, false, NULL },
     { "config", "Current Squid Configuration", config_page, true, NULL },
+    { "client_list", "Cache Client List", client_list_page, false, &view_clients },
     { "redirector", "URL Redirector Stats", redirector_page, false, NULL },
     { "store_id", "StoreId helper Stats", store_id_page, false, NULL },
     { "external_acl", "External ACL stats", external_acl_page, false, NULL },

@@ -15,8 +15,10 @@ static void add_request(struct page_request *r, struct strbuf *out, const struct
                         const struct strbuf *text)
 {
     char remote[ADDR_TEXT_MAX], local[ADDR_TEXT_MAX];
+    struct addr shown;
 
-    addr_print_port(&v->remote, remote);
+    (void)client_as_shown(r, &v->remote, &shown);
+    addr_print_port(&shown, remote);
     addr_print_port(&v->local, local);
     sb_printf(out, "Connection: 0x%x\n\tFD %d, read %" PRIu64 ", wrote %" PRIu64 "\n", (unsigned)v->fd, v->fd,
               v->received, v->sent);

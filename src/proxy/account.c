@@ -85,6 +85,8 @@ void account(struct proxy_worker *pw, struct log_entry *e, const struct request 
     count(c, CLIENT_HTTP_KBYTES_IN, e->bytes_in);
     count(c, CLIENT_HTTP_KBYTES_OUT, e->bytes_out);
     reason_count(&pw->reasons, e->reason);
+    if (pw->settings->client_db)
+        client_records_count(pw->records, r != NULL ? &r->client : &e->client, e->tag);
     if (log_tag_rows[e->tag].is_hit) {
         count(c, CLIENT_HTTP_HITS, 1);
         count(c, CLIENT_HTTP_HIT_KBYTES_OUT, e->bytes_out);

@@ -69,6 +69,21 @@ static void log_unfinished(struct client_conn *c, int status)
     account(c->pw, &e, NULL);
 }
 
+void client_conn_record(struct client_conn *c)
+{
+    if (c->pw->settings->client_db && c->record == NULL)
+        c->record = client_records_take(c->pw->records, &c->peer);
+}
+
+/* Whose connection it is, is known. */
+static void begin_requests(struct client_conn *c)
+{
+    c->state = CLIENT_READ_HEAD;
+    c->dead = !client_limit_admits(c->pw, &c->peer, &c->local, &c->counted);
+    if (!c->dead)
+        client_conn_record(c);
+}
+
 void client_conn_new(struct proxy_worker *pw, int port, int fd, const struct addr *peer)
 {
     struct client_conn *c = xcalloc(1, sizeof *c);
@@ -77,7 +92,6 @@ void client_conn_new(struct proxy_worker *pw, int port, int fd, const struct add
     c->port = port;
     c->peer = *peer;
     c->local = stream_local_addr(fd);
-    c->state = CLIENT_READ_HEAD;
     c->opened = c->stamp = worker_mono(pw->worker);
     out_queue_init(&c->out);
     list_append(&pw->clients, &c->node);
@@ -91,7 +105,7 @@ void client_conn_new(struct proxy_worker *pw, int port, int fd, const struct add
             c->dead = true;
         }
     } else {
-        c->dead = !client_limit_admits(pw, &c->peer, &c->local, &c->counted);
+        begin_requests(c);
     }
     /* The request is often here already: no need to go round the loop for it. */
     c->readable = true;
@@ -108,6 +122,7 @@ static void client_free(struct client_conn *c)
     free(c->kept);
     list_remove(&c->node);
     client_tally_remove(pw->tally, &c->counted);
+    client_records_give(pw->records, &c->record);
     notes_unref(&c->notes);
     free(c->auth.user);
     free(c->tunnel_to);
@@ -298,10 +313,7 @@ static bool proxy_header(struct client_conn *c)
 {
     switch (client_conn_read_proxied(c)) {
     case CLIENT_PROXIED_WAIT: return c->readable;
-    case CLIENT_PROXIED_DONE:
-        c->state = CLIENT_READ_HEAD;
-        c->dead = !client_limit_admits(c->pw, &c->peer, &c->local, &c->counted);
-        return true;
+    case CLIENT_PROXIED_DONE: begin_requests(c); return true;
     case CLIENT_PROXIED_REFUSED: log_unfinished(c, 0); c->dead = true;
     }
     return true;

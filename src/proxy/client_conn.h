@@ -31,6 +31,7 @@ struct client_conn {
     struct notes *notes; /* annotate_client's; NULL: none yet, or nobody makes any */
     struct auth_connection auth;  /* whose it is, by tokens */
     struct client_count *counted; /* its address's connections; NULL: not counted */
+    struct client_record *record; /* of its address; NULL: none is kept */
     uint8_t state;                /* enum client_state */
     bool in_run;                  /* client_conn_run() is on the stack: it looks again, don't recurse */
     bool readable;                /* bytes may be waiting in the socket */
@@ -55,6 +56,9 @@ struct client_conn {
 
 /* Takes fd over. */
 void client_conn_new(struct proxy_worker *pw, int port, int fd, const struct addr *peer);
+
+/* Its address is known: what it asks for is kept under it from now on, if client_db says so. */
+void client_conn_record(struct client_conn *c);
 
 /* For the transaction. */
 

@@ -331,8 +331,10 @@ static void run_reconfigure(struct worker_msg *m)
         struct client_conn *c = CONTAINER_OF(n, struct client_conn, node);
 
         c->port = c->port < 0 ? -1 : port_index(pw->settings, &old->ports[c->port]);
-        if (c->state != CLIENT_PROXY_HEADER) /* whose it is, is not known yet */
+        if (c->state != CLIENT_PROXY_HEADER) { /* whose it is, is not known yet */
             client_limit_count(pw, &c->peer, &c->counted);
+            client_conn_record(c);
+        }
         if (c->port < 0)
             client_conn_drain(c);
     }
@@ -427,6 +429,7 @@ struct proxy *proxy_new(const struct proxy_config *c)
         pw->proxy = p;
         pw->store = p->store;
         pw->tally = p->tally;
+        pw->records = client_records_new(CLIENT_RECORDS_REST / c->workers);
         pw->log = c->log;
         pw->service = c->service;
         pw->settings = settings_ref(c->settings);
@@ -495,6 +498,7 @@ void proxy_free(struct proxy **holder)
     for (unsigned i = 0; i < p->n_workers; i++) {
         worker_free(&p->workers[i].worker);
         auth_free(&p->workers[i].auth);
+        client_records_free(&p->workers[i].records);
         settings_unref(&p->workers[i].settings);
     }
     store_free(&p->store);

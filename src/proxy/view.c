@@ -13,7 +13,7 @@ size_t view_rows_most(const struct worker *w)
 {
     const struct proxy_worker *pw = w->user;
 
-    return VIEW_ROWS / pw->n_workers + 1;
+    return VIEW_ROWS / pw->n_workers > VIEW_ROWS_LEAST ? VIEW_ROWS / pw->n_workers : VIEW_ROWS_LEAST;
 }
 
 void *view_row(struct view_rows *r, size_t size)
@@ -24,10 +24,12 @@ void *view_row(struct view_rows *r, size_t size)
         r->passed++;
         return NULL;
     }
-    if (r->p == NULL)
-        r->p = xcalloc(r->most, size);
+    if (r->n == r->capacity) {
+        r->capacity = r->capacity > 0 ? 2 * r->capacity : 16;
+        r->p = xrealloc(r->p, r->capacity * size);
+    }
     row = (char *)r->p + r->n++ * size;
-    return row;
+    return memset(row, 0, size);
 }
 
 struct view_text view_keep(struct view_rows *r, struct span text)

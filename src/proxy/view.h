@@ -7,11 +7,13 @@
 #include "base/hash.h"
 #include "base/strbuf.h"
 #include "net/addr.h"
+#include "proxy/client_records.h"
 #include "proxy/gather.h"
 #include "proxy/log_entry.h"
 
-/* Rows of a page, of all workers together. */
+/* Rows of a page, of all workers together; a worker gives its part of them, but as many as these. */
 #define VIEW_ROWS 2000
+#define VIEW_ROWS_LEAST 200
 /* Of a URL that is longer, the rest isn't kept. */
 #define VIEW_URL_MAX 4096
 
@@ -27,7 +29,7 @@ static inline struct span view_span(const struct strbuf *text, struct view_text 
 /* Rows of one kind. */
 struct view_rows {
     void *p;
-    size_t n, most;
+    size_t n, capacity, most;
     size_t passed; /* that found no room */
     struct strbuf text;
 };
@@ -36,7 +38,7 @@ struct view_rows {
 
 struct proxy_worker;
 struct proxy_worker *view_worker(struct worker *w);
-/* How many of VIEW_ROWS are one worker's. */
+/* How many one worker gives. */
 size_t view_rows_most(const struct worker *w);
 /* A zeroed row; NULL: there are enough, which is counted. */
 void *view_row(struct view_rows *r, size_t size);
@@ -62,3 +64,22 @@ struct view_request {
     bool delayed;
 };
 extern const struct gather_kind view_requests; /* struct view_rows of struct view_request */
+
+/* --- clients by address: mgr:client_list */
+
+struct view_client {
+    struct addr client;    /* port 0 */
+    unsigned place;        /* in all workers the same */
+    struct view_text name; /* if the worker knows one */
+    unsigned connections;
+    uint64_t requests;
+    uint32_t tags[TAG_N];
+};
+/* A worker gives all clients whose places are below `end`: what several workers know of one client is complete below the least of
+ * their ends. */
+struct view_clients {
+    struct view_rows rows; /* first, as in any share with rows */
+    unsigned end;
+    struct client_totals totals;
+};
+extern const struct gather_kind view_clients;

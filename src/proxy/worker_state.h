@@ -9,6 +9,7 @@
 #include "net/pool.h"
 #include "net/resolve.h"
 #include "proxy/access_log.h"
+#include "proxy/client_records.h"
 #include "proxy/cache_outcome.h"
 #include "proxy/internal_service.h"
 #include "proxy/old_servers.h"
@@ -23,6 +24,7 @@ struct proxy_worker {
     struct proxy *proxy;
     struct store *store;
     struct client_tally *tally; /* all workers' */
+    struct client_records *records;
     struct access_log *log;
     const struct internal_service *service;
     struct settings *settings; /* in force here; one reference */

@@ -333,6 +333,8 @@ static const struct {
     { "cpu_affinity_map process_numbers= cores=", ERROR },
     { "cpu_affinity_map cores=1 process_numbers=1", ERROR },
     { "cpu_affinity_map process_numbers=one cores=1", ERROR },
+    { "client_db off", FINE },
+    { "client_db perhaps", ERROR },
     { "vary_ignore_expire on", FINE },
     { "vary_ignore_expire maybe", ERROR },
     { "high_response_time_warning 2000", FINE },

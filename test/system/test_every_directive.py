@@ -135,6 +135,7 @@ EFFECTS = {
     'server_idle_pconn_timeout': 'test_effects.py::test_server_idle_pconn_timeout',
     'client_lifetime': 'test_effects.py::test_client_lifetime',
     'shutdown_lifetime': 'test_process.py::test_term_refuses_new_connections',
+    'client_db': 'test_live_pages.py::test_client_db_off',
     'client_ip_max_connections': 'test_acls.py::test_the_limit_is_the_clients_behind_a_balancer',
     'dns_nameservers': 'test_errors.py::test_dns_answers',
     'hosts_file': 'test_corpus.py::test_agent_sandbox',

@@ -1,5 +1,6 @@
 """Manager pages about what belongs to single workers, of which each tells its part."""
 import re
+import signal
 import threading
 
 from client import soon
@@ -60,3 +61,74 @@ def test_active_requests(proxy, origin):
         go.set()
         assert c.response().status == 200
         soon(lambda: len(requests(page(proxy, 'active_requests'))) == 2, 'the answered one is gone')
+
+
+def clients(text):
+    """mgr:client_list as {address: {label or tag: value}}."""
+    found = {}
+    for part in text.split('Address: ')[1:]:
+        lines = part.split('\n\n')[0].splitlines()
+        row = found[lines[0]] = {}
+        for line in lines[1:]:
+            if re.match(r' {8}', line):
+                tag, n, share = line.split()
+                row[tag] = (int(n), share)
+            else:
+                label, value = re.fullmatch(r' *(.*?):? +(\S+)', line).groups()
+                row[label] = value
+    return found
+
+
+def ask_from(p, source, url, times=1):
+    with p.connect(source=source) as c:
+        for _ in range(times):
+            assert c.ask('GET', url).status == 200
+
+
+def test_client_list(make_proxy, origin):
+    p = make_proxy()
+    asked = origin.page(ok(b'x', 'Cache-Control: max-age=1000'))
+    ask_from(p, '127.0.0.21', asked.url)
+    for _ in range(5):  # each connection is some worker's
+        ask_from(p, '127.0.0.21', asked.url, 2)
+        ask_from(p, '127.0.0.22', asked.url)
+    with p.connect(source='127.0.0.22') as c, p.connect(source='127.0.0.22') as c2:
+        assert c.ask('GET', asked.url).status == c2.ask('GET', asked.url).status == 200
+        text = page(p, 'client_list')
+    one, two = (clients(text)[f'127.0.0.{last}'] for last in (21, 22))
+    assert (one['HTTP Requests'], one['TCP_MISS'], one['TCP_MEM_HIT']) == ('11', (1, '9%'), (10, '91%'))
+    assert (two['HTTP Requests'], two['TCP_MEM_HIT'], 'TCP_MISS' in two) == ('7', (7, '100%'), False)
+    assert two['Currently established connections'] == '2' and one['ICP  Requests'] == '0'
+    assert text.startswith('Cache Clients:\nAddress: 127.0.0.1\nName:    origin.test\n')
+    assert text.endswith('TOTALS\nICP : 0 Queries, 0 Hits (  0%)\nHTTP: 18 Requests, 17 Hits ( 94%)\n')
+    assert '        TCP_MEM_HIT               10  91%\n' in text
+    # The page's own request is counted when it is over.
+    assert clients(page(p, 'client_list'))['127.0.0.1']['HTTP Requests'] == '1'
+    soon(lambda: clients(page(p, 'client_list'))['127.0.0.22']['Currently established connections'] == '0', 'they are gone')
+
+
+def test_client_list_hides_what_the_log_hides(make_proxy, origin):
+    p = make_proxy('client_netmask 255.255.255.0\n')
+    asked = origin.page(ok(b'x', 'Cache-Control: max-age=1000'))
+    for last in (21, 22, 23):
+        ask_from(p, f'127.0.7.{last}', asked.url)
+    ask_from(p, '127.0.8.1', asked.url)
+    text = page(p, 'client_list')
+    found = clients(text)
+    assert {a: row['HTTP Requests'] for a, row in found.items()} == {'127.0.0.0': '0', '127.0.7.0': '3', '127.0.8.0': '1'}
+    assert 'Name:' not in text
+    assert all(row['remote'].startswith('127.0.0.0:') for row in requests(page(p, 'active_requests')))
+
+
+def test_client_db_off(make_proxy, origin):
+    p = make_proxy('client_db off\n')
+    ask_from(p, '127.0.0.21', origin.page(ok(b'x')).url)
+    assert page(p, 'client_list') == ('Cache Clients:\n(client_db is off: nothing is counted)\nTOTALS\nICP : 0 Queries, '
+                                      '0 Hits (  0%)\nHTTP: 0 Requests, 0 Hits (  0%)\n')
+    with p.connect(source='127.0.0.22') as c:
+        assert c.ask('GET', origin.page(ok(b'x')).url).status == 200
+        p.configure('')
+        p.signal(signal.SIGHUP)
+        soon(lambda: '127.0.0.22' in page(p, 'client_list'), 'connections there are count when it is switched on')
+        assert c.ask('GET', origin.page(ok(b'x')).url).status == 200
+        assert clients(page(p, 'client_list'))['127.0.0.22']['HTTP Requests'] == '1'
