@@ -27,6 +27,7 @@ static const struct page {
     { "negotiateauthenticator", "Negotiate User Authenticator Stats", negotiate_authenticator_page, false, NULL },
     { "info", "General Runtime Information", info_page, false, NULL },
     { "service_times", "Service Times (Percentiles)", service_times_page, false, NULL },
+    { "filedescriptors", "Process Filedescriptor Allocation", filedescriptors_page, false, &view_descriptors },
     { "objects", "All Cache Objects", objects_page, false, NULL },
     { "vm_objects", "In-Memory and In-Transit Objects", objects_page, false, NULL },
     { "counters", "Traffic and Resource Counters", counters_page, false, NULL },

@@ -25,6 +25,7 @@ page_handler redirector_page, store_id_page, external_acl_page;                 
 page_handler basic_authenticator_page, digest_authenticator_page, negotiate_authenticator_page;
 page_handler delay_page;                  /* delay_page.c */
 page_handler client_list_page;            /* clients_page.c */
+page_handler filedescriptors_page;        /* descriptors_page.c */
 page_handler active_requests_page;        /* requests_page.c */
 page_handler storedir_page, objects_page; /* store_page.c */
 

@@ -430,3 +430,9 @@ void dns_ask(struct dns *d, const char *name, void *ctx)
     ares_getaddrinfo(d->channel, name, NULL, &four, on_half, &q->halves[V4]);
     timer_arm_for_new(d);
 }
+
+void dns_sockets(const struct dns *d, void (*each)(int fd, void *ctx), void *ctx)
+{
+    for (const struct list_node *n = d->sockets.next; n != &d->sockets; n = n->next)
+        each(event_get_fd(&CONTAINER_OF(n, struct dns_socket, node)->event), ctx);
+}

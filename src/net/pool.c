@@ -197,3 +197,13 @@ size_t pool_idle(const struct pool *p)
 {
     return p->n;
 }
+
+void pool_each(const struct pool *p, void (*each)(const struct pool_idle_view *i, void *ctx), void *ctx)
+{
+    for (const struct list_node *n = p->all.next; n != &p->all; n = n->next) {
+        const struct idle *i = CONTAINER_OF(n, struct idle, all);
+        const struct pool_idle_view v = { i->fd, span_of(i->name, i->name_len), i->ends, i->expires };
+
+        each(&v, ctx);
+    }
+}

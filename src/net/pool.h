@@ -28,3 +28,11 @@ size_t pool_idle_of(const struct pool *p, struct span name);
 /* Closes all: their descriptors are needed elsewhere. */
 void pool_clear(struct pool *p);
 size_t pool_idle(const struct pool *p);
+/* Each idle connection, for manager pages; valid during the call. */
+struct pool_idle_view {
+    int fd;
+    struct span name;
+    struct endpoints ends;
+    int64_t expires; /* monotonic microseconds */
+};
+void pool_each(const struct pool *p, void (*each)(const struct pool_idle_view *i, void *ctx), void *ctx);

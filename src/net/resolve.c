@@ -604,6 +604,11 @@ struct resolver_stats resolver_stats(const struct resolver *r, enum resolve_dire
     return (struct resolver_stats){ .lookups = s->lookups, .hits = s->hits, .entries = s->n_names - s->n_asking };
 }
 
+void resolver_sockets(const struct resolver *r, void (*each)(int fd, void *ctx), void *ctx)
+{
+    dns_sockets(r->dns, each, ctx);
+}
+
 const char *resolve_status_text(enum resolve_status s)
 {
     switch (s) {

@@ -63,4 +63,6 @@ struct resolver_stats {
     uint64_t lookups, hits, entries;
 };
 struct resolver_stats resolver_stats(const struct resolver *r, enum resolve_direction d);
+/* The sockets it asks through now. */
+void resolver_sockets(const struct resolver *r, void (*each)(int fd, void *ctx), void *ctx);
 const char *resolve_status_text(enum resolve_status s);

@@ -19,6 +19,18 @@ bool fetch_wants_body(const struct fetch *f)
     return !f->body.done;
 }
 
+struct fetch_facts fetch_facts(const struct fetch *f)
+{
+    return (struct fetch_facts){
+        .fd = f->stream.fd,
+        .server = f->ends.peer,
+        .writing = f->out_at < f->out.len,
+        .timeout = f->settings->read_timeout,
+        .stamp = f->stamp,
+        .url = request_log_url(f->request),
+    };
+}
+
 bool fetch_is_delayed(const struct fetch *f)
 {
     return f->delay.pool != NULL;

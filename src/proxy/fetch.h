@@ -38,6 +38,15 @@ void fetch_owner_gone(struct fetch *f, bool complete);
 void fetch_body_ready(struct fetch *f);
 /* Does it still read the request body from the client? */
 bool fetch_wants_body(const struct fetch *f);
+/* For manager pages; lent. */
+struct fetch_facts {
+    int fd; /* to the server; -1: none yet */
+    struct addr server;
+    bool writing;           /* some of the request isn't sent */
+    int64_t timeout, stamp; /* it ends so long after this; microseconds, monotonic */
+    struct span url;
+};
+struct fetch_facts fetch_facts(const struct fetch *f);
 /* By a delay pool. */
 bool fetch_is_delayed(const struct fetch *f);
 void fetch_sweep(struct fetch *f, int64_t mono);

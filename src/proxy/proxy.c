@@ -142,6 +142,13 @@ static void set_listeners(struct proxy_worker *pw, const int *fds)
     pw->n_listeners = s->n_ports;
 }
 
+void proxy_worker_listeners(const struct proxy_worker *pw, void (*each)(int fd, const struct addr *at, void *ctx),
+                            void *ctx)
+{
+    for (size_t i = 0; i < pw->n_listeners; i++)
+        each(pw->listeners[i]->listener.fd, &pw->settings->ports[pw->listeners[i]->port].at, ctx);
+}
+
 /* --- settings on a worker --------------------------------------------------------------------------------------- */
 
 static struct resolver *make_resolver(struct proxy_worker *pw)

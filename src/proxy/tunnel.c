@@ -514,3 +514,9 @@ uint64_t tunnel_bytes_down(const struct tunnel *t)
 {
     return t->log.bytes_out + t->down.bytes;
 }
+
+int tunnel_server(const struct tunnel *t, struct addr *server)
+{
+    *server = t->log.server;
+    return stream_is_open(&t->server) ? t->server.fd : -1;
+}

@@ -83,3 +83,17 @@ struct view_clients {
     struct client_totals totals;
 };
 extern const struct gather_kind view_clients;
+
+/* --- sockets: mgr:filedescriptors */
+
+struct view_descriptor {
+    int fd;
+    int64_t timeout; /* seconds until it is given up if nothing happens; 0: no such time */
+    uint64_t received, sent;
+    bool reading, writing; /* what it waits for */
+    bool is_client;        /* remote is a client's address; a listening or DNS socket's is its own */
+    struct addr remote;    /* family 0: none */
+    const char *what;      /* static; the description is this, then name, then url */
+    struct view_text name, url;
+};
+extern const struct gather_kind view_descriptors; /* struct view_rows of struct view_descriptor */

@@ -24,7 +24,7 @@ static void fill(struct view_request *v, struct view_rows *rows, const struct cl
         v->user = view_keep(rows, r->user);
     v->tag = log->tag;
     v->request_bytes = r->bytes_in;
-    v->has_key = r->method != METHOD_CONNECT;
+    v->has_key = r->method != METHOD_CONNECT && !r->is_internal;
     v->key = r->key;
     v->start_wall = r->start_wall;
     v->age = worker_mono(c->pw->worker) - r->start_mono;
@@ -59,7 +59,7 @@ static void add(struct worker *w, void *share)
 
     rows->most = view_rows_most(w);
     for (const struct list_node *n = clients->next; n != clients; n = n->next)
-        add_client(rows, CONTAINER_OF(n, const struct client_conn, node));
+        add_client(rows, CONTAINER_OF(n, struct client_conn, node));
 }
 
 static void drop(void *share)

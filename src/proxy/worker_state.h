@@ -69,6 +69,10 @@ struct proxy_worker {
 /* A client's connection is gone from pw->clients, or lingers: it has had its answers. */
 void proxy_worker_client_done(struct proxy_worker *pw);
 
+/* Its listening sockets, for manager pages. */
+void proxy_worker_listeners(const struct proxy_worker *pw, void (*each)(int fd, const struct addr *at, void *ctx),
+                            void *ctx);
+
 static inline struct counters *counters_of(struct proxy_worker *pw)
 {
     return pw->worker->counters;

@@ -73,8 +73,12 @@ int64_t proxy_start_time(const struct proxy *p)
 struct store_stats store_stats(struct store *s)
 {
     (void)s;
-    return (struct store_stats){ .objects = 66, .fills = 1, .bytes_used = 256 << 10, .bytes_footprint = 300 << 10,
-                                 .capacity = 1 << 20, .index_bytes = 4096 };
+    return (struct store_stats){ .objects = 66,
+                                 .fills = 1,
+                                 .bytes_used = 256 << 10,
+                                 .bytes_footprint = 300 << 10,
+                                 .capacity = 1 << 20,
+                                 .index_bytes = 4096 };
 }
 
 void store_each(struct store *s, bool (*each)(const struct object *o, void *ctx), void *ctx)
@@ -97,7 +101,8 @@ void store_each(struct store *s, bool (*each)(const struct object *o, void *ctx)
 }
 
 /* What pages need of all workers is looked at by test/system/test_live_pages.py. */
-const struct gather_kind view_requests = { 1, NULL, NULL }, view_clients = { 1, NULL, NULL };
+const struct gather_kind view_requests = { 1, NULL, NULL }, view_clients = { 1, NULL, NULL },
+                         view_descriptors = { 1, NULL, NULL };
 
 void settings_print(const struct settings *s, struct strbuf *out)
 {
@@ -140,8 +145,9 @@ static int tear_down(void **state)
 static struct internal_answer ask_with(struct fixture *f, const char *page, const char *password,
                                        const struct head *request)
 {
-    struct internal_request q = { .page = span_str(page), .password = span_str(password), .request = request,
-                                  .settings = f->settings };
+    struct internal_request q = {
+        .page = span_str(page), .password = span_str(password), .request = request, .settings = f->settings
+    };
     struct internal_answer a = { 0 };
     const struct internal_service *s = manager_service(f->m);
 
@@ -168,25 +174,63 @@ static void set_counter(unsigned worker, enum counter id, uint64_t v)
 /* --- counters --------------------------------------------------------------------------------------------------- */
 
 /* The names in Squid's order (manager-pages.md section 3), and what the page has to say with the counters set below. */
-static const struct { const char *name, *value; } counters_lines[] = {
+static const struct {
+    const char *name, *value;
+} counters_lines[] = {
     { "sample_time", NULL },
-    { "client_http.requests", "3917" }, { "client_http.hits", "3324" }, { "client_http.errors", "0" },
-    { "client_http.kbytes_in", "2" }, { "client_http.kbytes_out", "0" }, { "client_http.hit_kbytes_out", "0" },
-    { "server.all.requests", "17" }, { "server.all.errors", "0" }, { "server.all.kbytes_in", "3" },
-    { "server.all.kbytes_out", "0" }, { "server.http.requests", "10" }, { "server.http.errors", "0" },
-    { "server.http.kbytes_in", "1" }, { "server.http.kbytes_out", "0" }, { "server.ftp.requests", "0" },
-    { "server.ftp.errors", "0" }, { "server.ftp.kbytes_in", "0" }, { "server.ftp.kbytes_out", "0" },
-    { "server.other.requests", "7" }, { "server.other.errors", "0" }, { "server.other.kbytes_in", "1" },
-    { "server.other.kbytes_out", "0" }, { "icp.pkts_sent", "0" }, { "icp.pkts_recv", "0" }, { "icp.queries_sent", "0" },
-    { "icp.replies_sent", "0" }, { "icp.queries_recv", "0" }, { "icp.replies_recv", "0" },
+    { "client_http.requests", "3917" },
+    { "client_http.hits", "3324" },
+    { "client_http.errors", "0" },
+    { "client_http.kbytes_in", "2" },
+    { "client_http.kbytes_out", "0" },
+    { "client_http.hit_kbytes_out", "0" },
+    { "server.all.requests", "17" },
+    { "server.all.errors", "0" },
+    { "server.all.kbytes_in", "3" },
+    { "server.all.kbytes_out", "0" },
+    { "server.http.requests", "10" },
+    { "server.http.errors", "0" },
+    { "server.http.kbytes_in", "1" },
+    { "server.http.kbytes_out", "0" },
+    { "server.ftp.requests", "0" },
+    { "server.ftp.errors", "0" },
+    { "server.ftp.kbytes_in", "0" },
+    { "server.ftp.kbytes_out", "0" },
+    { "server.other.requests", "7" },
+    { "server.other.errors", "0" },
+    { "server.other.kbytes_in", "1" },
+    { "server.other.kbytes_out", "0" },
+    { "icp.pkts_sent", "0" },
+    { "icp.pkts_recv", "0" },
+    { "icp.queries_sent", "0" },
+    { "icp.replies_sent", "0" },
+    { "icp.queries_recv", "0" },
+    { "icp.replies_recv", "0" },
     { "icp.query_timeouts", "0" },
-    { "icp.replies_queued", "0" }, { "icp.kbytes_sent", "0" }, { "icp.kbytes_recv", "0" }, { "icp.q_kbytes_sent", "0" },
-    { "icp.r_kbytes_sent", "0" }, { "icp.q_kbytes_recv", "0" }, { "icp.r_kbytes_recv", "0" }, { "icp.times_used", "0" },
-    { "cd.times_used", "0" }, { "cd.msgs_sent", "0" }, { "cd.msgs_recv", "0" }, { "cd.memory", "0" },
-    { "cd.local_memory", "0" }, { "cd.kbytes_sent", "0" }, { "cd.kbytes_recv", "0" }, { "unlink.requests", "0" },
-    { "page_faults", NULL }, { "select_loops", "11791" }, { "cpu_time", NULL }, { "wall_time", NULL },
+    { "icp.replies_queued", "0" },
+    { "icp.kbytes_sent", "0" },
+    { "icp.kbytes_recv", "0" },
+    { "icp.q_kbytes_sent", "0" },
+    { "icp.r_kbytes_sent", "0" },
+    { "icp.q_kbytes_recv", "0" },
+    { "icp.r_kbytes_recv", "0" },
+    { "icp.times_used", "0" },
+    { "cd.times_used", "0" },
+    { "cd.msgs_sent", "0" },
+    { "cd.msgs_recv", "0" },
+    { "cd.memory", "0" },
+    { "cd.local_memory", "0" },
+    { "cd.kbytes_sent", "0" },
+    { "cd.kbytes_recv", "0" },
+    { "unlink.requests", "0" },
+    { "page_faults", NULL },
+    { "select_loops", "11791" },
+    { "cpu_time", NULL },
+    { "wall_time", NULL },
     { "swap.outs", "0" },
-    { "swap.ins", "0" }, { "swap.files_cleaned", "0" }, { "aborted_requests", "4" },
+    { "swap.ins", "0" },
+    { "swap.files_cleaned", "0" },
+    { "aborted_requests", "4" },
 };
 
 static void set_counters(void)
@@ -282,7 +326,10 @@ static void utilization_says_what_it_does_not_know(void **state)
 
 static void history_finds_the_sample_of_then(void **state)
 {
-    static const struct { int64_t seconds, want_minute; bool found; } cases[] = {
+    static const struct {
+        int64_t seconds, want_minute;
+        bool found;
+    } cases[] = {
         { 300, 195, true }, { 900, 185, true }, { 3600, 140, true }, { 7200, 60, true }, { 28800, 0, false },
     };
     struct history h;
@@ -310,12 +357,18 @@ static void history_finds_the_sample_of_then(void **state)
     free(s);
 }
 
-static const struct { const char *why; int64_t us[6]; int n; unsigned percent; double low, high; } percentiles[] = {
-    { "none at all",         { 0 },                                  0, 50, 0, 0 },
-    { "one",                 { 1000 },                               1, 50, 0.0009, 0.0012 },
-    { "half are below",      { 10, 10, 10, 100000, 100000, 100000 }, 6, 50, 0.000008, 0.000013 },
-    { "above the half",      { 10, 10, 10, 100000, 100000, 100000 }, 6, 55, 0.08, 0.12 },
-    { "the slowest counts",  { 1, 1, 1, 1, 1, 2000000 },             6, 95, 1.7, 2.4 },
+static const struct {
+    const char *why;
+    int64_t us[6];
+    int n;
+    unsigned percent;
+    double low, high;
+} percentiles[] = {
+    { "none at all", { 0 }, 0, 50, 0, 0 },
+    { "one", { 1000 }, 1, 50, 0.0009, 0.0012 },
+    { "half are below", { 10, 10, 10, 100000, 100000, 100000 }, 6, 50, 0.000008, 0.000013 },
+    { "above the half", { 10, 10, 10, 100000, 100000, 100000 }, 6, 55, 0.08, 0.12 },
+    { "the slowest counts", { 1, 1, 1, 1, 1, 2000000 }, 6, 95, 1.7, 2.4 },
 };
 
 static void percentiles_come_from_the_buckets(void **state)
@@ -338,8 +391,8 @@ static void percentiles_come_from_the_buckets(void **state)
 
 static void service_times_has_seven_groups_of_nineteen(void **state)
 {
-    static const char *const groups[] = { "HTTP Requests (All):", "Cache Misses:", "Cache Hits:", "Near Hits:",
-                                          "Not-Modified Replies:", "DNS Lookups:", "ICP Queries:" };
+    static const char *const groups[] = { "HTTP Requests (All):",  "Cache Misses:", "Cache Hits:", "Near Hits:",
+                                          "Not-Modified Replies:", "DNS Lookups:",  "ICP Queries:" };
     struct strbuf text;
     char *line, *rest;
 
@@ -367,16 +420,25 @@ static void service_times_has_seven_groups_of_nineteen(void **state)
 
 /* Each has to be in the page, in this order. */
 static const char *const info_lines[] = {
-    "Squid Object Cache: Version ", " (loligo)\n", "\nHeader Parser: scalar\n", "\nStart Time:\t", " GMT\nCurrent Time:\t",
+    "Squid Object Cache: Version ",
+    " (loligo)\n",
+    "\nHeader Parser: scalar\n",
+    "\nStart Time:\t",
+    " GMT\nCurrent Time:\t",
     "\nConnection information for squid:\n\tNumber of clients accessing cache:\t7\n",
     "\tNumber of HTTP requests received:\t3917\n\tNumber of ICP messages received:\t0\n",
     "\tRequest failure ratio:\t 0.00\n\tAverage HTTP requests per minute since start:\t2",
-    "\tSelect loop called: 11791 times, ", " ms avg\n", "Cache information for squid:\n",
+    "\tSelect loop called: 11791 times, ",
+    " ms avg\n",
+    "Cache information for squid:\n",
     "\tHits as % of all requests:\t5min: 84.9%, 60min: 84.9%\n\tHits as % of bytes sent:\t5min: 0.0%, 60min: 0.0%\n",
     "\tStorage Mem size:\t256 KB\n\tStorage Mem capacity:\t25.0% used, 75.0% free\n\tMean Object Size:\t3.88 KB\n",
     "Median Service Times (seconds)  5 min    60 min:\n\tHTTP Requests (All):   0.00000  0.00000\n",
-    "Resource usage for squid:\n\tUP Time:\t10", "\tCPU Usage, 5 minute avg:\t", "\tMaximum Resident Size: ",
-    "Memory accounted for:\n\tTotal accounted:          304 KB\n", "File descriptor usage for squid:\n",
+    "Resource usage for squid:\n\tUP Time:\t10",
+    "\tCPU Usage, 5 minute avg:\t",
+    "\tMaximum Resident Size: ",
+    "Memory accounted for:\n\tTotal accounted:          304 KB\n",
+    "File descriptor usage for squid:\n",
     "\tNumber of file desc currently in use: ",
     "Internal Data Structures:\n\t    67 StoreEntries\n\t    67 StoreEntries with MemObjects\n",
     "\n\t    66 Hot Object Cache Items\n",
@@ -464,36 +526,39 @@ static const struct head *with_authorization(const char *field, const char *valu
 }
 
 /* cachemgr_passwd disable counters / s3cret config info / none all */
-static const struct { const char *why, *page, *password, *field, *value; int status; } tries[] = {
-    { "no password",                     "info", NULL, NULL, NULL, 401 },
-    { "after @",                         "info", "s3cret", NULL, NULL, 200 },
-    { "after @, wrong",                  "info", "s3creT", NULL, NULL, 401 },
-    { "after @, the start of it",        "info", "s3cre", NULL, NULL, 401 },
-    { "after @, and more",               "info", "s3cret1", NULL, NULL, 401 },
-    { "Basic any:s3cret",                "info", NULL, "Authorization", "Basic YW55OnMzY3JldA==", 200 },
-    { "in any letter case",              "info", NULL, "authorization", "bASIC YW55OnMzY3JldA==", 200 },
-    { "Basic :s3cret, an empty user",    "info", NULL, "Authorization", "Basic OnMzY3JldA==", 200 },
-    { "Basic any:wrong",                 "info", NULL, "Authorization", "Basic YW55Ondyb25n", 401 },
-    { "Basic any: nothing",              "info", NULL, "Authorization", "Basic YW55Og==", 401 },
-    { "Basic without a colon",           "info", NULL, "Authorization", "Basic czNjcmV0", 401 },
-    { "not base64",                      "info", NULL, "Authorization", "Basic !!!!", 401 },
-    { "padding alone",                   "info", NULL, "Authorization", "Basic ====", 401 },
-    { "cut base64",                      "info", NULL, "Authorization", "Basic YW55OnMzY3JldA", 401 },
-    { "another scheme",                  "info", NULL, "Authorization", "Bearer YW55OnMzY3JldA==", 401 },
+static const struct {
+    const char *why, *page, *password, *field, *value;
+    int status;
+} tries[] = {
+    { "no password", "info", NULL, NULL, NULL, 401 },
+    { "after @", "info", "s3cret", NULL, NULL, 200 },
+    { "after @, wrong", "info", "s3creT", NULL, NULL, 401 },
+    { "after @, the start of it", "info", "s3cre", NULL, NULL, 401 },
+    { "after @, and more", "info", "s3cret1", NULL, NULL, 401 },
+    { "Basic any:s3cret", "info", NULL, "Authorization", "Basic YW55OnMzY3JldA==", 200 },
+    { "in any letter case", "info", NULL, "authorization", "bASIC YW55OnMzY3JldA==", 200 },
+    { "Basic :s3cret, an empty user", "info", NULL, "Authorization", "Basic OnMzY3JldA==", 200 },
+    { "Basic any:wrong", "info", NULL, "Authorization", "Basic YW55Ondyb25n", 401 },
+    { "Basic any: nothing", "info", NULL, "Authorization", "Basic YW55Og==", 401 },
+    { "Basic without a colon", "info", NULL, "Authorization", "Basic czNjcmV0", 401 },
+    { "not base64", "info", NULL, "Authorization", "Basic !!!!", 401 },
+    { "padding alone", "info", NULL, "Authorization", "Basic ====", 401 },
+    { "cut base64", "info", NULL, "Authorization", "Basic YW55OnMzY3JldA", 401 },
+    { "another scheme", "info", NULL, "Authorization", "Bearer YW55OnMzY3JldA==", 401 },
     { "Proxy-Authorization doesn't count", "info", NULL, "Proxy-Authorization", "Basic YW55OnMzY3JldA==", 401 },
-    { "config with its password",        "config", "s3cret", NULL, NULL, 200 },
-    { "config without",                  "config", NULL, NULL, NULL, 401 },
-    { "disabled",                        "counters", "disable", NULL, NULL, 404 },
-    { "none for all the rest",           "menu", NULL, NULL, NULL, 200 },
-    { "no such page",                    "nonesuch", NULL, NULL, NULL, 404 },
+    { "config with its password", "config", "s3cret", NULL, NULL, 200 },
+    { "config without", "config", NULL, NULL, NULL, 401 },
+    { "disabled", "counters", "disable", NULL, NULL, 404 },
+    { "none for all the rest", "menu", NULL, NULL, NULL, 200 },
+    { "no such page", "nonesuch", NULL, NULL, NULL, 404 },
 };
 
 static void passwords_are_asked_for(void **state)
 {
     struct fixture *f = *state;
-    static char *counters[] = { (char *)(uintptr_t)"counters" };
-    static char *config_info[] = { (char *)(uintptr_t)"config", (char *)(uintptr_t)"info" };
-    static char *all[] = { (char *)(uintptr_t)"all" };
+    static char *counters[] = { (char *)(uintptr_t) "counters" };
+    static char *config_info[] = { (char *)(uintptr_t) "config", (char *)(uintptr_t) "info" };
+    static char *all[] = { (char *)(uintptr_t) "all" };
     struct internal_answer a;
 
     set_password(f, 0, "disable", counters, 1);
@@ -522,7 +587,7 @@ static void passwords_are_asked_for(void **state)
 static void none_opens_even_config(void **state)
 {
     struct fixture *f = *state;
-    static char *all[] = { (char *)(uintptr_t)"all" };
+    static char *all[] = { (char *)(uintptr_t) "all" };
     struct strbuf text;
 
     set_password(f, 0, "none", all, 1);

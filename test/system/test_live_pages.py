@@ -1,4 +1,6 @@
 """Manager pages about what belongs to single workers, of which each tells its part."""
+import contextlib
+import os
 import re
 import signal
 import threading
@@ -13,6 +15,18 @@ def page(p, name):
     assert r.status == 200, name
     assert r.get('Content-Type') == 'text/plain;charset=utf-8'
     return r.body.decode()
+
+
+@contextlib.contextmanager
+def open_pages(p):
+    """Pages asked for on one connection."""
+    with p.connect() as c:
+        def ask(name):
+            r = c.ask('GET', f'http://{NAME}:{p.port}/squid-internal-mgr/{name}')
+            assert r.status == 200
+            return r.body.decode()
+        ask('menu')
+        yield ask
 
 
 def requests(text):
@@ -49,6 +63,7 @@ def test_active_requests(proxy, origin):
         text = page(proxy, 'active_requests')
         rows = {row['uri']: row for row in requests(text)}
         assert set(rows) == {f'{asked.url}?', at, f'http://{NAME}:{proxy.port}/squid-internal-mgr/active_requests'}
+        assert [row['entry'] for row in rows.values()].count('0x0/N/A') == 2
         row = rows[f'{asked.url}?']
         assert (row['remote'], row['local']) == (f'127.0.0.1:{port}', f'127.0.0.1:{proxy.port}')
         assert (row['nrequests'], row['logType'], row['username'], row['delay_pool']) == ('1', 'TCP_MISS', '-', '0')
@@ -132,3 +147,58 @@ def test_client_db_off(make_proxy, origin):
         soon(lambda: '127.0.0.22' in page(p, 'client_list'), 'connections there are count when it is switched on')
         assert c.ask('GET', origin.page(ok(b'x')).url).status == 200
         assert clients(page(p, 'client_list'))['127.0.0.22']['HTTP Requests'] == '1'
+
+
+DESCRIPTOR = re.compile(r'^(?P<fd> *\d+) (?P<type>.{6}) (?P<tout> *\d+) (?P<read> *\d+)(?P<reading>[* ]) (?P<wrote> *\d+)'
+                        r'(?P<writing>[* ]) (?P<remote>\S*) *(?P<what>\S.*)?$')
+
+
+def descriptors(text):
+    """mgr:filedescriptors as {number: row}."""
+    lines = text.splitlines()
+    assert lines[:3] == ['Active file descriptors:',
+                         'File Type   Tout Nread  * Nwrite * Remote Address        Description',
+                         '---- ------ ---- -------- -------- --------------------- ------------------------------']
+    rows = {}
+    for line in lines[3:]:
+        row = DESCRIPTOR.match(line)
+        assert row, line
+        row = {k: (v or '').strip() for k, v in row.groupdict().items()}
+        assert int(row['fd']) not in rows, f'told twice: {line}'
+        rows[int(row['fd'])] = row
+    assert list(rows) == sorted(rows)
+    return rows
+
+
+def test_filedescriptors(proxy, origin):
+    asked, go = held(origin)
+    url, at = asked.url, origin.authority
+    with proxy.connect() as idle, proxy.connect() as c, proxy.connect() as tunnel:
+        head = f'GET {url}?secret HTTP/1.1\r\nHost: {at}\r\n\r\n'.encode()
+        c.send(head)
+        asked.wait(1)
+        assert idle.ask('GET', origin.page(ok(b'x', 'Cache-Control: no-store')).url).status == 200
+        tunnel.send(f'CONNECT {at} HTTP/1.1\r\nHost: {at}\r\n\r\n'.encode())
+        assert tunnel.response('CONNECT').status == 200
+        mine = {name: f'127.0.0.1:{s.sock.getsockname()[1]}' for name, s in (('idle', idle), ('c', c), ('tunnel', tunnel))}
+        rows = descriptors(page(proxy, 'filedescriptors'))
+        by_remote = {row['remote']: row for row in rows.values() if row['remote']}
+        one = by_remote[mine['c']]
+        assert (one['type'], one['what'], one['read'], one['wrote']) == ('Socket', f'{url}?', str(len(head)), '0')
+        assert 86000 < int(one['tout']) <= 86400
+        rest = by_remote[mine['idle']]
+        assert rest['what'] == 'Reading next request' and rest['reading'] == '*' and int(rest['read']) > 0 < int(rest['wrote'])
+        assert 100 <= int(rest['tout']) <= 120
+        assert by_remote[mine['tunnel']]['what'] == at
+        to_origin = {row['what'] for row in rows.values() if row['remote'] == at}
+        assert {f'{url}?', at} < to_origin and any(what.startswith('Idle server: ') for what in to_origin)
+        listening = [row for row in rows.values() if row['what'] == 'HTTP Socket']
+        assert [row['remote'] for row in listening] == [f'127.0.0.1:{proxy.port}'] * 2  # a worker's each
+        assert [row['what'] for row in rows.values() if row['type'] == 'Log'] == [proxy.path('cache.log')]
+        assert proxy.path('access.log') in {row['what'] for row in rows.values() if row['type'] == 'File'}
+        # All there are, and no other.
+        go.set()
+        assert c.response().status == 200
+        with open_pages(proxy) as ask:
+            there = {int(fd) for fd in os.listdir(f'/proc/{proxy.child()}/fd')}
+            assert set(descriptors(ask('filedescriptors'))) == there
