@@ -4,7 +4,8 @@
 
 static int by_address(const void *pa, const void *pb)
 {
-    const struct addr *a = &((const struct view_client *)pa)->client, *b = &((const struct view_client *)pb)->client;
+    const struct view_client *one = ((const struct told *)pa)->row, *two = ((const struct told *)pb)->row;
+    const struct addr *a = &one->client, *b = &two->client;
     int order = (int)a->family - (int)b->family;
 
     return order != 0 ? order : memcmp(a->bytes, b->bytes, sizeof a->bytes);
@@ -73,7 +74,7 @@ static size_t add_clients(struct page_request *r, struct strbuf *out, const stru
     size_t left_out = all->passed;
 
     for (size_t i = 0; i < all->n; i++) {
-        const struct view_client *v = all->p[i];
+        const struct view_client *v = all->p[i].row;
         struct addr shown;
         bool whole = client_as_shown(r, &v->client, &shown);
 
@@ -87,7 +88,7 @@ static size_t add_clients(struct page_request *r, struct strbuf *out, const stru
         }
         c.shown = shown;
         c.whole = whole;
-        add_up(&c, v, all->text[i]);
+        add_up(&c, v, all->p[i].text);
     }
     if (c.shown.family != 0)
         add_client(out, &c);

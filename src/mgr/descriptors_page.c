@@ -133,7 +133,7 @@ void filedescriptors_page(struct page_request *r, struct strbuf *out)
     size_t passed = all.passed, shown = 0;
 
     for (size_t i = 0; i < all.n; i++)
-        add_line(&l, (struct line){ ((const struct view_descriptor *)all.p[i])->fd, all.p[i], all.text[i] });
+        add_line(&l, (struct line){ ((const struct view_descriptor *)all.p[i].row)->fd, all.p[i].row, all.p[i].text });
     if (l.n > 0)
         qsort(l.p, l.n, sizeof *l.p, by_number);
     add_others(&l);

@@ -3,19 +3,6 @@
 #include <stdlib.h>
 #include "base/mem.h"
 
-struct row {
-    const void *p;
-    const struct strbuf *text;
-    int (*order)(const void *a, const void *b);
-};
-
-static int by_row(const void *pa, const void *pb)
-{
-    const struct row *a = pa, *b = pb;
-
-    return a->order(a->p, b->p);
-}
-
 static const struct view_rows *rows_of(const struct gathering *g, unsigned worker)
 {
     return gather_share(g, worker);
@@ -32,10 +19,7 @@ static size_t count_rows(const struct gathering *g)
 
 struct all_rows all_rows_of(const struct gathering *g, size_t row_size, int (*order)(const void *a, const void *b))
 {
-    size_t most = count_rows(g);
-    struct row *rows = xcalloc(most + 1, sizeof *rows);
-    struct all_rows all = { .p = xcalloc(most + 1, sizeof(void *)),
-                            .text = xcalloc(most + 1, sizeof(struct strbuf *)) };
+    struct all_rows all = { .p = xcalloc(count_rows(g) + 1, sizeof *all.p) };
 
     for (unsigned i = 0; i < gather_workers(g); i++) {
         const struct view_rows *its = rows_of(g, i);
@@ -44,22 +28,16 @@ struct all_rows all_rows_of(const struct gathering *g, size_t row_size, int (*or
             continue;
         all.passed += its->passed;
         for (size_t k = 0; k < its->n; k++)
-            rows[all.n++] = (struct row){ (const char *)its->p + k * row_size, &its->text, order };
+            all.p[all.n++] = (struct told){ (const char *)its->p + k * row_size, &its->text };
     }
     if (order != NULL)
-        qsort(rows, all.n, sizeof *rows, by_row);
-    for (size_t i = 0; i < all.n; i++) {
-        all.p[i] = rows[i].p;
-        all.text[i] = rows[i].text;
-    }
-    free(rows);
+        qsort(all.p, all.n, sizeof *all.p, order);
     return all;
 }
 
 void all_rows_free(struct all_rows *a)
 {
     free(a->p);
-    free(a->text);
 }
 
 void add_missing(struct page_request *r, struct strbuf *out, size_t passed, const char *what)

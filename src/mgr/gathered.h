@@ -3,11 +3,16 @@
 #include "mgr/page.h"
 #include "proxy/view.h"
 
-/* The rows of all workers that answered, in order. order NULL: one worker's after the other's. Shares begin with a struct
- * view_rows. */
+/* A row, and the text that it points into. */
+struct told {
+    const void *row;
+    const struct strbuf *text;
+};
+
+/* The rows of all workers that answered, in order: a qsort() function of struct told; NULL: one worker's after the other's.
+ * Shares begin with a struct view_rows. */
 struct all_rows {
-    const void **p;             /* the rows */
-    const struct strbuf **text; /* whose text each points into */
+    struct told *p;
     size_t n, passed;
 };
 struct all_rows all_rows_of(const struct gathering *g, size_t row_size, int (*order)(const void *a, const void *b));

@@ -19,6 +19,8 @@ static const struct page {
     { "menu", "Cache Manager Menu", menu_page, false, NULL },
     { "config", "Current Squid Configuration", config_page, true, NULL },
     { "client_list", "Cache Client List", client_list_page, false, &view_clients },
+    { "ipcache", "IP Cache Stats and Contents", ipcache_page, false, &view_addresses },
+    { "fqdncache", "FQDN Cache Stats and Contents", fqdncache_page, false, &view_names },
     { "redirector", "URL Redirector Stats", redirector_page, false, NULL },
     { "store_id", "StoreId helper Stats", store_id_page, false, NULL },
     { "external_acl", "External ACL stats", external_acl_page, false, NULL },

@@ -23,11 +23,12 @@ page_handler reasons_page;                                                      
 page_handler server_list_page, carp_page, userhash_page, sourcehash_page;            /* peers_page.c */
 page_handler redirector_page, store_id_page, external_acl_page;                      /* helpers_page.c */
 page_handler basic_authenticator_page, digest_authenticator_page, negotiate_authenticator_page;
-page_handler delay_page;                  /* delay_page.c */
-page_handler client_list_page;            /* clients_page.c */
-page_handler filedescriptors_page;        /* descriptors_page.c */
-page_handler active_requests_page;        /* requests_page.c */
-page_handler storedir_page, objects_page; /* store_page.c */
+page_handler delay_page;                   /* delay_page.c */
+page_handler client_list_page;             /* clients_page.c */
+page_handler filedescriptors_page;         /* descriptors_page.c */
+page_handler ipcache_page, fqdncache_page; /* names_page.c */
+page_handler active_requests_page;         /* requests_page.c */
+page_handler storedir_page, objects_page;  /* store_page.c */
 
 /* Label and value of mgr:info and mgr:service_times: the same seven groups. kind SERVICE_TIME_N: not kept, all
  * zeros. */

@@ -4,7 +4,7 @@
 
 static int oldest_first(const void *pa, const void *pb)
 {
-    const struct view_request *a = pa, *b = pb;
+    const struct view_request *a = ((const struct told *)pa)->row, *b = ((const struct told *)pb)->row;
 
     return (a->start_wall > b->start_wall) - (a->start_wall < b->start_wall);
 }
@@ -45,7 +45,7 @@ void active_requests_page(struct page_request *r, struct strbuf *out)
     struct all_rows all = all_rows_of(r->q->gathered, sizeof(struct view_request), oldest_first);
 
     for (size_t i = 0; i < all.n; i++)
-        add_request(r, out, all.p[i], all.text[i]);
+        add_request(r, out, all.p[i].row, all.p[i].text);
     add_missing(r, out, all.passed, "requests are being answered");
     all_rows_free(&all);
 }

@@ -38,7 +38,7 @@ struct half {
     bool here;
     enum resolve_status status;
     int64_t ttl, arrived; /* seconds; monotonic */
-    size_t n;
+    size_t n, cnames;
     struct addr addrs[RESOLVE_ADDRS_MAX / 2];
 };
 
@@ -276,6 +276,7 @@ static void tell(struct question *q, bool final)
     struct dns_answer a = { .addrs = addrs };
 
     a.n = interleave(q, addrs);
+    a.cnames = q->halves[V6].cnames + q->halves[V4].cnames;
     if (a.n > 0) {
         a.status = RESOLVE_OK;
         a.ttl = ttl_left(q);
@@ -334,9 +335,11 @@ static void half_fill(struct half *h, const struct ares_addrinfo *info)
         if (a.family != 0 && h->n < sizeof h->addrs / sizeof h->addrs[0])
             h->addrs[h->n++] = a;
     }
-    for (const struct ares_addrinfo_cname *c = info->cnames; c != NULL; c = c->next)
+    for (const struct ares_addrinfo_cname *c = info->cnames; c != NULL; c = c->next) {
+        h->cnames++;
         if (c->ttl < h->ttl)
             h->ttl = c->ttl > 0 ? c->ttl : 0;
+    }
 }
 
 static void on_half(void *arg, int status, int timeouts, struct ares_addrinfo *info)

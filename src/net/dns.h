@@ -10,8 +10,8 @@ struct dns;
 
 struct dns_answer {
     enum resolve_status status;
-    int64_t ttl; /* seconds, when RESOLVE_OK: the shortest of the records' */
-    size_t n;
+    int64_t ttl;              /* seconds, when RESOLVE_OK: the shortest of the records' */
+    size_t n, cnames;         /* cnames: aliases on the way to the addresses */
     const struct addr *addrs; /* IPv6 and IPv4 alternating */
     const char *name;         /* of the address asked about, when RESOLVE_OK: valid (host_name.h), lower case */
 };

@@ -212,3 +212,19 @@ struct span hosts_name_of(const struct hosts *h, const struct addr *a)
     }
     return SPAN_NONE;
 }
+
+size_t hosts_each(const struct hosts *h, size_t most, void (*each)(const char *name, const struct addr *a, void *ctx),
+                  void *ctx)
+{
+    for (size_t i = 0; i < h->n && i < most; i++)
+        each(h->rows[i].name, &h->rows[i].addr, ctx);
+    return h->n;
+}
+
+size_t hosts_each_address(const struct hosts *h, size_t most,
+                          void (*each)(const char *name, const struct addr *a, void *ctx), void *ctx)
+{
+    for (size_t i = 0; i < h->n_named && i < most; i++)
+        each(h->named[i].name, &h->named[i].addr, ctx);
+    return h->n_named;
+}

@@ -21,6 +21,8 @@
 struct answer {
     unsigned refs;
     enum resolve_status status;
+    bool literal; /* the name was the address */
+    bool invalid; /* RESOLVE_NO_NAME because it can't be one */
     char *called; /* NULL: not asked for, or nothing */
     size_t n;
     struct addr addrs[];
@@ -34,7 +36,7 @@ struct name {
     struct resolver *resolver;
     enum resolve_direction direction;
     struct answer *answer;
-    int64_t expires, asked_at; /* monotonic */
+    int64_t expires, asked_at, used; /* monotonic */
     bool asking;
     size_t len;
     char text[];
@@ -43,8 +45,8 @@ struct name {
 /* What is kept of one direction. */
 struct side {
     size_t cache_max, n_names, n_asking;
-    struct list_node lru; /* all its names, least recently used first */
-    uint64_t lookups, hits;
+    struct list_node lru;        /* all its names, least recently used first */
+    struct resolver_stats stats; /* but for `entries` */
 };
 
 struct resolver {
@@ -229,6 +231,7 @@ static struct name *name_new(struct resolver *r, enum resolve_direction d, struc
     n = xcalloc(1, sizeof *n + text.len);
     n->resolver = r;
     n->direction = d;
+    n->used = worker_mono(r->worker);
     n->len = text.len;
     memcpy(n->text, text.p, text.len);
     list_init(&n->waiting);
@@ -245,6 +248,7 @@ static struct answer *name_answer(struct name *n, bool whole)
         return NULL;
     list_remove(&n->lru);
     list_append(&side_of(n)->lru, &n->lru);
+    n->used = worker_mono(n->resolver->worker);
     return n->answer;
 }
 
@@ -272,6 +276,30 @@ static void tell_waiting(struct name *n, bool final)
     }
 }
 
+/* Answered without a question. */
+static void count_known(struct side *s, const struct answer *a)
+{
+    s->stats.lookups++;
+    s->stats.hits++;
+    if (a->literal)
+        s->stats.literals++;
+    else if (a->invalid)
+        s->stats.invalid++;
+    else if (a->status != RESOLVE_OK)
+        s->stats.negative_hits++;
+}
+
+/* Has been asked for. */
+static void count_retrieved(struct side *s, const struct dns_answer *a)
+{
+    for (size_t i = 0; i < a->n; i++)
+        if (a->addrs[i].family == AF_INET6)
+            s->stats.retrieved_aaaa++;
+        else
+            s->stats.retrieved_a++;
+    s->stats.retrieved_cname += a->cnames;
+}
+
 static void dns_has_answered(void *ctx, const struct dns_answer *a, bool final)
 {
     struct name *n = ctx;
@@ -287,6 +315,7 @@ static void dns_has_answered(void *ctx, const struct dns_answer *a, bool final)
     tell_waiting(n, final);
     if (!final)
         return;
+    count_retrieved(s, a);
     n->asking = false;
     s->n_asking--;
     if (keep <= 0 || s->cache_max == 0)
@@ -402,11 +431,17 @@ static struct answer *known(struct resolver *r, struct span host, bool whole)
     struct answer *a;
     size_t n = host.len > 0 ? known_here(r, host, addrs) : 0;
 
-    if (n > 0)
-        return answer_new(RESOLVE_OK, addrs, n);
+    if (n > 0) {
+        a = answer_new(RESOLVE_OK, addrs, n);
+        a->literal = n == 1 && addr_parse(host, &addrs[0]);
+        return a;
+    }
     /* To c-ares a backslash would be an escape. */
-    if (!host_name_is_valid(without_dot(host)))
-        return answer_new(RESOLVE_NO_NAME, NULL, 0);
+    if (!host_name_is_valid(without_dot(host))) {
+        a = answer_new(RESOLVE_NO_NAME, NULL, 0);
+        a->invalid = true;
+        return a;
+    }
     name = name_find(r, RESOLVE_ADDRESSES, host);
     a = name != NULL ? name_answer(name, whole) : NULL;
     return a != NULL ? answer_ref(a) : NULL;
@@ -501,12 +536,12 @@ static struct name *wait_for(struct resolver *r, struct resolve_query *q, enum r
     struct side *s = &r->sides[d];
     struct name *name;
 
-    s->lookups++;
     if (known_already != NULL) {
-        s->hits++;
+        count_known(s, known_already);
         make_ready(r, q, known_already);
         return NULL;
     }
+    s->stats.lookups++;
     name = name_find(r, d, text);
     if ((name == NULL || !name->asking) && s->n_asking >= QUESTIONS_MAX) {
         make_ready(r, q, answer_new(RESOLVE_FAILED, NULL, 0));
@@ -565,8 +600,7 @@ bool resolve_name_of_cached(struct resolver *r, const struct addr *a, char name[
 
     if (answer == NULL)
         return false;
-    s->lookups++;
-    s->hits++;
+    count_known(s, answer);
     snprintf(name, HOST_NAME_MAX_LEN + 1, "%.*s", SPAN_ARG(answer_name(answer)));
     answer_unref(&answer);
     return true;
@@ -580,8 +614,7 @@ size_t resolve_cached(struct resolver *r, struct span host, uint16_t port, bool 
 
     *negative = a != NULL && a->status == RESOLVE_NO_NAME;
     if (a != NULL && (a->status == RESOLVE_OK || *negative)) {
-        s->lookups++;
-        s->hits++;
+        count_known(s, a);
         n = answer_copy(a, port, out);
     }
     answer_unref(&a);
@@ -601,7 +634,40 @@ struct resolver_stats resolver_stats(const struct resolver *r, enum resolve_dire
 {
     const struct side *s = &r->sides[d];
 
-    return (struct resolver_stats){ .lookups = s->lookups, .hits = s->hits, .entries = s->n_names - s->n_asking };
+    struct resolver_stats stats = s->stats;
+
+    stats.entries = s->n_names - s->n_asking;
+    return stats;
+}
+
+size_t resolver_each(const struct resolver *r, enum resolve_direction d, size_t most,
+                     void (*each)(const struct resolver_entry *e, void *ctx), void *ctx)
+{
+    const struct list_node *lru = &r->sides[d].lru;
+    int64_t now = worker_mono(r->worker);
+    size_t told = 0;
+
+    for (const struct list_node *at = lru->prev; at != lru && told < most; at = at->prev) {
+        const struct name *n = CONTAINER_OF(at, struct name, lru);
+        struct resolver_entry e = { .text = span_of(n->text, n->len) };
+
+        if (n->answer == NULL)
+            continue; /* it is being asked for */
+        told++;
+        e.status = n->answer->status;
+        e.ttl = (n->expires - now) / US_PER_S;
+        e.unused = (now - n->used) / US_PER_S;
+        e.addrs = n->answer->addrs;
+        e.n = n->answer->n;
+        e.called = answer_name(n->answer);
+        each(&e, ctx);
+    }
+    return told;
+}
+
+const struct hosts *resolver_hosts(const struct resolver *r)
+{
+    return r->hosts;
 }
 
 void resolver_sockets(const struct resolver *r, void (*each)(int fd, void *ctx), void *ctx)

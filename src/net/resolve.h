@@ -59,10 +59,27 @@ bool resolve_name_of_cached(struct resolver *r, const struct addr *a, char name[
 bool resolver_is_busy(const struct resolver *r);
 
 enum resolve_direction { RESOLVE_ADDRESSES, RESOLVE_NAMES, RESOLVE_DIRECTIONS };
+/* Since the resolver was made; a hit is answered without a question. */
 struct resolver_stats {
     uint64_t lookups, hits, entries;
+    uint64_t negative_hits, literals, invalid;             /* of the hits */
+    uint64_t retrieved_a, retrieved_aaaa, retrieved_cname; /* records */
 };
 struct resolver_stats resolver_stats(const struct resolver *r, enum resolve_direction d);
+/* What is kept of one name or address, for manager pages; valid during the call. */
+struct resolver_entry {
+    struct span text;
+    enum resolve_status status;
+    int64_t ttl, unused; /* seconds: it holds so long, < 0: no longer; since it was asked for last */
+    const struct addr *addrs;
+    size_t n;
+    struct span called; /* "": nothing */
+};
+/* Those asked for last first, `most` at the most. Returns how many. */
+size_t resolver_each(const struct resolver *r, enum resolve_direction d, size_t most,
+                     void (*each)(const struct resolver_entry *e, void *ctx), void *ctx);
+struct hosts;
+const struct hosts *resolver_hosts(const struct resolver *r);
 /* The sockets it asks through now. */
 void resolver_sockets(const struct resolver *r, void (*each)(int fd, void *ctx), void *ctx);
 const char *resolve_status_text(enum resolve_status s);

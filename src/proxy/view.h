@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/strbuf.h"
 #include "net/addr.h"
+#include "net/resolve.h"
 #include "proxy/client_records.h"
 #include "proxy/gather.h"
 #include "proxy/log_entry.h"
@@ -97,3 +98,20 @@ struct view_descriptor {
     struct view_text name, url;
 };
 extern const struct gather_kind view_descriptors; /* struct view_rows of struct view_descriptor */
+
+/* --- names: mgr:ipcache, mgr:fqdncache */
+
+struct view_name {
+    struct view_text text; /* the name; or the address as text */
+    struct view_text told; /* its addresses; or its name: one a line */
+    unsigned n;            /* of these */
+    bool of_hosts;         /* from the hosts file: neither ttl nor unused */
+    bool negative;
+    int64_t ttl, unused; /* seconds */
+};
+struct view_names {
+    struct view_rows rows;
+    struct resolver_stats stats;
+};
+/* Those of the hosts file are the same in all workers: the first one's rows have them. */
+extern const struct gather_kind view_addresses, view_names;

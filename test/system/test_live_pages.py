@@ -5,7 +5,10 @@ import re
 import signal
 import threading
 
+import pytest
+
 from client import soon
+from names import NXDOMAIN, PTR, NameServer
 from origin import ok
 from proxy import NAME
 
@@ -202,3 +205,90 @@ def test_filedescriptors(proxy, origin):
         with open_pages(proxy) as ask:
             there = {int(fd) for fd in os.listdir(f'/proc/{proxy.child()}/fd')}
             assert set(descriptors(ask('filedescriptors'))) == there
+
+
+@pytest.fixture
+def names():
+    made = NameServer(one_test='127.0.0.1', many_test=['127.0.0.1', '127.0.0.2', '::1'], gone_test=NXDOMAIN)
+    yield made
+    made.close()
+
+
+def counted(text):
+    return {label: int(n) for label, n in re.findall(r'^(.*?): +(\d+)$', text, re.M)}
+
+
+IP_ROW = re.compile(r'^ (\S+) +([H ])([N ]) +(-?\d+) +(-?\d+) +(\d+)\( 0\)(?: +(\S+)-OK )?$|^ {58} *(\S+)-OK $')
+
+
+def ip_rows(text):
+    """mgr:ipcache's contents as {name: {what: value}}."""
+    rows, row = {}, None
+    for line in text.split('IP Cache Contents:\n\n', 1)[1].splitlines()[1:]:
+        m = IP_ROW.match(line)
+        assert m, line
+        if m[8]:
+            row['addresses'].append(m[8])
+            continue
+        assert m[1] not in rows
+        row = rows[m[1]] = {'hosts': m[2], 'negative': m[3], 'unused': int(m[4]), 'ttl': int(m[5]), 'n': int(m[6]),
+                            'addresses': [m[7]] if m[7] else []}
+    return rows
+
+
+def test_ipcache(make_proxy, origin, names):
+    p = make_proxy(f'dns_nameservers {names.host}\nnegative_dns_ttl 1000 seconds\n', hosts=('both.test',))
+    port, path = origin.port, origin.page(ok(b'x', 'Cache-Control: no-store')).url.split('/', 3)[3]
+    with p.connect() as c:  # one worker's
+        for host in ('one.test', 'one.test', 'many.test', '127.0.0.1', 'both.test', 'one.test'):
+            assert c.ask('GET', f'http://{host}:{port}/{path}').status == 200
+            # The next one asks for the name instead of taking the connection there is.
+            soon(lambda: 'Idle' in page(p, 'filedescriptors'), 'the connection is kept')
+            for number in list(origin.connections):
+                origin.idle_connection_ends(number)
+        for _ in range(2):
+            assert c.ask('GET', f'http://gone.test:{port}/').status == 503
+    text = page(p, 'ipcache')
+    assert text.startswith('IP Cache Statistics:\nIPcache Entries Cached:  3\nIPcache Requests: ')
+    n = counted(text)
+    assert (n['IPcache Misses'], n['IPcache Negative Hits'], n['IPcache Numeric Hits'], n['IPcache Invalid Request']) == (3, 1, 1, 0)
+    assert n['IPcache Hits'] == 3  # one.test twice, and the hosts file's
+    assert n['IPcache Requests'] == 8
+    assert (n['IPcache Retrieved A'], n['IPcache Retrieved AAAA'], n['IPcache Retrieved CNAME']) == (3, 1, 0)
+    rows = ip_rows(text)
+    one, many, gone, both = (rows[f'{name}.test'] for name in ('one', 'many', 'gone', 'both'))
+    assert 30 < one['ttl'] <= 60 and (one['n'], one['addresses'], one['hosts'], one['negative']) == (1, ['127.0.0.1'], ' ', ' ')
+    assert 0 <= one['unused'] < 30
+    assert many['addresses'] == ['::1', '127.0.0.1', '127.0.0.2']
+    assert (gone['negative'], gone['n'], gone['addresses']) == ('N', 0, []) and 900 < gone['ttl'] <= 1000
+    assert (both['hosts'], both['ttl'], both['addresses']) == ('H', -1, ['127.0.0.1'])
+
+
+def test_ipcache_lists_a_name_once(make_proxy, origin, names):
+    """However many workers know it."""
+    p = make_proxy(f'dns_nameservers {names.host}\n')
+    url = f'http://one.test:{origin.port}/' + origin.page(ok(b'x', 'Cache-Control: no-store')).url.split('/', 3)[3]
+
+    def both_know():
+        assert p.get(url).status == 200
+        return counted(page(p, 'ipcache'))['IPcache Entries Cached'] == 2
+    soon(both_know, 'both workers have asked for it')
+    assert len(re.findall(r'^ one\.test ', page(p, 'ipcache'), re.M)) == 1
+
+
+def test_fqdncache(make_proxy, names):
+    names.called('127.0.0.31', 'client.test')
+    names.called('127.0.0.32', NXDOMAIN)
+    p = make_proxy(f'dns_nameservers {names.host}\nnegative_dns_ttl 1000 seconds\nacl ours srcdomain .ours.test\nhttp_access deny ours\n')
+    for _ in range(4):
+        for last in (31, 32):
+            with p.connect(source=f'127.0.0.{last}') as c:
+                assert c.ask('GET', f'http://{NAME}:{p.port}/squid-internal-mgr/menu').status == 200
+    text = page(p, 'fqdncache')
+    n = counted(text)
+    asked = names.times_asked(PTR)
+    assert 2 <= asked <= 4 and (n['FQDNcache Entries Cached'], n['FQDNcache Misses']) == (asked, asked)
+    assert n['FQDNcache Negative Hits'] >= 2 and n['FQDNcache Hits'] >= 2 and n['FQDNcache Requests'] >= 8
+    for line in (r'Address {39}Flg TTL Cnt Hostnames', r'127\.0\.0\.31 {40}0[3-6]\d   1 client\.test',
+                 r'127\.0\.0\.32 {37}N  +(1000|9\d\d)   0 ', r'127\.0\.0\.1 {39}H -001   1 origin\.test'):
+        assert re.search(f'^{line}$', text, re.M), (line, text)
