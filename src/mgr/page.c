@@ -21,6 +21,7 @@ static const struct page {
     { "client_list", "Cache Client List", client_list_page, false, &view_clients },
     { "ipcache", "IP Cache Stats and Contents", ipcache_page, false, &view_addresses },
     { "fqdncache", "FQDN Cache Stats and Contents", fqdncache_page, false, &view_names },
+    { "idns", "Internal DNS Statistics", idns_page, false, &view_dns },
     { "redirector", "URL Redirector Stats", redirector_page, false, NULL },
     { "store_id", "StoreId helper Stats", store_id_page, false, NULL },
     { "external_acl", "External ACL stats", external_acl_page, false, NULL },

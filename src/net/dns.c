@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "net/dns_wire.h"
 #include "net/ptr_answer.h"
 
 /* RFC 8305 section 3, Resolution Delay: how long one family's answer waits for the other's. */
@@ -17,6 +18,7 @@ struct dns {
     struct worker *worker;
     dns_answered *answered;
     ares_channel channel;
+    struct dns_wire *wire;
     struct list_node sockets, questions;
     struct worker_timer timer; /* c-ares' next time-out */
     int64_t timer_at;
@@ -199,6 +201,8 @@ struct dns *dns_new(struct worker *w, const struct resolver_config *config, dns_
         log_line(LOG_ERROR, "FATAL: cannot make a resolver: %s", ares_strerror(status));
         exit(EXIT_FAILURE);
     }
+    d->wire = dns_wire_new(w, d->timeout_us);
+    dns_wire_attach(d->wire, d->channel);
     return d;
 }
 
@@ -207,6 +211,8 @@ static void question_free(struct question *q)
     worker_timer_clear(&q->overall);
     worker_timer_clear(&q->grace);
     list_remove(&q->node);
+    if (list_empty(&q->dns->questions))
+        dns_wire_forget(q->dns->wire);
     free(q);
 }
 
@@ -220,6 +226,7 @@ void dns_free(struct dns **holder)
     d->ending = true;
     ares_destroy(d->channel); /* calls back for every question, and for every socket it closes */
     assert(list_empty(&d->questions) && list_empty(&d->sockets));
+    dns_wire_free(&d->wire);
     worker_timer_clear(&d->timer);
     free(d);
 }
@@ -438,4 +445,9 @@ void dns_sockets(const struct dns *d, void (*each)(int fd, void *ctx), void *ctx
 {
     for (const struct list_node *n = d->sockets.next; n != &d->sockets; n = n->next)
         each(event_get_fd(&CONTAINER_OF(n, struct dns_socket, node)->event), ctx);
+}
+
+const struct dns_wire *dns_wire_of(const struct dns *d)
+{
+    return d->wire;
 }

@@ -27,5 +27,8 @@ void dns_free(struct dns **holder);
 void dns_ask(struct dns *d, const char *name, void *ctx);
 /* What a is called: one final answer. */
 void dns_ask_name(struct dns *d, const struct addr *a, void *ctx);
+/* Lent. */
+struct dns_wire;
+const struct dns_wire *dns_wire_of(const struct dns *d);
 /* Those that are open. */
 void dns_sockets(const struct dns *d, void (*each)(int fd, void *ctx), void *ctx);

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "net/dns.h"
+#include "net/dns_wire.h"
 #include "net/hosts.h"
 
 #define NAME_MAX_LEN HOST_NAME_MAX_LEN
@@ -668,6 +669,17 @@ size_t resolver_each(const struct resolver *r, enum resolve_direction d, size_t 
 const struct hosts *resolver_hosts(const struct resolver *r)
 {
     return r->hosts;
+}
+
+void resolver_traffic(const struct resolver *r, struct dns_traffic *out)
+{
+    dns_wire_traffic(dns_wire_of(r->dns), out);
+}
+
+size_t resolver_queries(const struct resolver *r, size_t most, void (*each)(const struct dns_query_view *q, void *ctx),
+                        void *ctx)
+{
+    return dns_wire_each(dns_wire_of(r->dns), most, each, ctx);
 }
 
 void resolver_sockets(const struct resolver *r, void (*each)(int fd, void *ctx), void *ctx)

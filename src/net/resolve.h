@@ -80,6 +80,29 @@ size_t resolver_each(const struct resolver *r, enum resolve_direction d, size_t 
                      void (*each)(const struct resolver_entry *e, void *ctx), void *ctx);
 struct hosts;
 const struct hosts *resolver_hosts(const struct resolver *r);
+/* What has gone to DNS servers and come back, for manager pages. */
+#define DNS_SERVERS_SHOWN 16
+#define DNS_RCODES 16
+#define DNS_ATTEMPTS 3 /* the last one: and more */
+struct dns_traffic {
+    unsigned n_servers;
+    struct {
+        struct addr at;
+        uint64_t queries, replies; /* sent, repeated ones included; come */
+    } servers[DNS_SERVERS_SHOWN];
+    uint64_t rcodes[DNS_RCODES]
+                   [DNS_ATTEMPTS]; /* replies by what they say (RFC 1035 section 4.1.1), and to which sending */
+};
+struct dns_query_view {
+    unsigned id, sends;
+    size_t size;         /* bytes */
+    int64_t first, last; /* sent, monotonic microseconds */
+    const char *name;    /* as it stands in the query; valid during the call */
+};
+void resolver_traffic(const struct resolver *r, struct dns_traffic *out);
+/* Queries that wait for a reply, the first sent first, `most` at the most. Returns how many there are. */
+size_t resolver_queries(const struct resolver *r, size_t most, void (*each)(const struct dns_query_view *q, void *ctx),
+                        void *ctx);
 /* The sockets it asks through now. */
 void resolver_sockets(const struct resolver *r, void (*each)(int fd, void *ctx), void *ctx);
 const char *resolve_status_text(enum resolve_status s);

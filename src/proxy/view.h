@@ -115,3 +115,17 @@ struct view_names {
 };
 /* Those of the hosts file are the same in all workers: the first one's rows have them. */
 extern const struct gather_kind view_addresses, view_names;
+
+/* --- DNS: mgr:idns */
+
+struct view_query {
+    unsigned id, sends;
+    size_t size;
+    int64_t first, last; /* microseconds ago */
+    struct view_text name;
+};
+struct view_dns {
+    struct view_rows rows; /* struct view_query: without a reply so far */
+    struct dns_traffic traffic;
+};
+extern const struct gather_kind view_dns;

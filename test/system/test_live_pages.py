@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from client import soon
-from names import NXDOMAIN, PTR, NameServer
+from names import A, AAAA, NXDOMAIN, PTR, SILENCE, NameServer
 from origin import ok
 from proxy import NAME
 
@@ -292,3 +292,40 @@ def test_fqdncache(make_proxy, names):
     for line in (r'Address {39}Flg TTL Cnt Hostnames', r'127\.0\.0\.31 {40}0[3-6]\d   1 client\.test',
                  r'127\.0\.0\.32 {37}N  +(1000|9\d\d)   0 ', r'127\.0\.0\.1 {39}H -001   1 origin\.test'):
         assert re.search(f'^{line}$', text, re.M), (line, text)
+
+
+def test_idns(make_proxy, names):
+    names.names['silent.test'] = SILENCE
+    p = make_proxy(f'dns_nameservers {names.host} 127.53.9.9\ndns_timeout 30 seconds\ndns_retransmit_interval 300 seconds\n')
+    assert p.get('http://gone.test/').status == 503
+    with p.connect() as c:
+        c.send(b'GET http://silent.test/ HTTP/1.1\r\nHost: silent.test\r\n\r\n')
+        soon(lambda: names.times_asked(A) == 2 == names.times_asked(AAAA), 'it is asked for')
+        text = page(p, 'idns')
+        c.reset()  # else the end of the proxy would wait for the answer
+    queue = re.findall(r'^0x[0-9a-f]{4} +(\d+) +(\d+) +(\d+\.\d{3}) +(\d+\.\d{3})   (\S+)$', text, re.M)
+    # A header, the name, type and class.
+    assert [(size, sends, name) for size, sends, _, _, name in queue] == [('29', '1', 'silent.test')] * 2
+    assert all(first == last and float(first) < 30 for _, _, first, last, _ in queue)
+    servers = re.findall(r'^(\d\S+) +(\d+) +(\d+) recurse$', text, re.M)
+    assert servers == [(names.host, '4', '2'), ('127.53.9.9', '0', '0')]
+    assert f'{names.host:45} {4:9d} {2:9d} recurse\n' in text
+    matrix = dict(re.findall(r'^ {4}(\d) +(\d+) +0 +0 : ', text, re.M))
+    assert (matrix['0'], matrix['3'], matrix['2']) == ('0', '2', '0')
+    assert text.index('The Queue:') < text.index('Nameservers:') < text.index('Rcode Matrix:')
+
+
+def test_idns_sees_repeated_queries(make_proxy, origin, names):
+    names.names['late.test'] = SILENCE
+    p = make_proxy(f'dns_nameservers {names.host}\ndns_timeout 30 seconds\ndns_retransmit_interval 300 milliseconds\n')
+    with p.connect() as c:
+        c.send(f'GET http://late.test:{origin.port}/ HTTP/1.1\r\nHost: late.test\r\n\r\n'.encode())
+        soon(lambda: names.times_asked(A) >= 2 <= names.times_asked(AAAA), 'it is asked for again')
+        names.names['late.test'] = '127.0.0.1'
+        assert c.response().status == 404
+    text = page(p, 'idns')
+    (_, sent, come), = re.findall(r'^(127\.53\S+) +(\d+) +(\d+) recurse$', text, re.M)
+    assert int(sent) == len(names.asked) and come == '2'
+    assert not re.search(r'^0x', text, re.M), 'nothing waits'
+    first, again, more = map(int, re.search(r'^ {4}0 +(\d+) +(\d+) +(\d+) : Success$', text, re.M).groups())
+    assert (first, again + more) == (0, 2)
