@@ -165,3 +165,31 @@ void auth_ask(struct auth *a, const struct auth_settings *s, const struct auth_r
         r->why = "credentials of a kind that wasn't asked for";
     }
 }
+
+struct teller {
+    const struct auth *auth;
+    bool (*each)(const struct auth_entry *e, void *ctx);
+    void *ctx;
+};
+
+static bool tell_login(const struct login *one, void *ctx)
+{
+    const struct teller *t = ctx;
+    bool digest = one->ha1[0] != '\0';
+    int64_t mono = worker_mono(t->auth->worker);
+    const struct auth_entry e = {
+        .scheme = digest ? AUTH_DIGEST : AUTH_BASIC,
+        .user = span_of(one->user, one->user_len),
+        .verified = mono - one->verified,
+        .used = mono - one->used,
+    };
+
+    return (digest ? one->is_proven : one->is_good) ? t->each(&e, t->ctx) : true;
+}
+
+void auth_each(const struct auth *a, bool (*each)(const struct auth_entry *e, void *ctx), void *ctx)
+{
+    struct teller t = { a, each, ctx };
+
+    logins_each(a->logins, tell_login, &t);
+}

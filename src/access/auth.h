@@ -21,6 +21,15 @@ void auth_free(struct auth **holder);
 /* About once a second: what nobody asks for is forgotten. */
 void auth_sweep(struct auth *a, const struct auth_settings *s, int64_t mono);
 
+/* Users whose credentials were right and are remembered: by Basic and Digest, the youngest first, until each() says false. A name that
+ * wasn't found right isn't told: it may be a password in the wrong place. For manager pages; valid during the call. */
+struct auth_entry {
+    enum auth_scheme scheme;
+    struct span user;
+    int64_t verified, used; /* microseconds ago: found right; wanted */
+};
+void auth_each(const struct auth *a, bool (*each)(const struct auth_entry *e, void *ctx), void *ctx);
+
 enum auth_answer {
     AUTH_USER,   /* they are right */
     AUTH_NOBODY, /* there are none, or they aren't */

@@ -241,6 +241,7 @@ void auth_digest_ask(struct auth *a, const struct auth_settings *all, const stru
         r->stale = true;
         r->why = "the Digest nonce is used up";
     } else {
+        one->is_proven = true;
         r->answer = AUTH_USER;
         r->user = span_of(one->user, one->user_len);
     }

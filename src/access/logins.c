@@ -156,3 +156,10 @@ size_t logins_count(const struct logins *l)
 {
     return l->n;
 }
+
+void logins_each(const struct logins *l, bool (*each)(const struct login *one, void *ctx), void *ctx)
+{
+    for (const struct list_node *n = l->age.prev; n != &l->age; n = n->prev)
+        if (!each(CONTAINER_OF(n, struct login, age), ctx))
+            return;
+}

@@ -20,6 +20,7 @@ struct login {
     uint64_t generation;     /* by which state of the source (htpasswd_file_generation()) */
     struct hash128 mark;     /* Basic: of what it was found by: the password's hash */
     char ha1[65];            /* Digest: the user's HA1 */
+    bool is_proven;          /* Digest: somebody knew the password; Basic's are good or forgotten */
     int64_t used;            /* asked for last */
     unsigned char key[LOGIN_KEY_BYTES];
     size_t user_len;
@@ -41,4 +42,6 @@ struct login *logins_add(struct logins *l, const unsigned char key[LOGIN_KEY_BYT
 void logins_drop(struct logins *l, struct login *one);
 /* Those that weren't asked for since then go. */
 void logins_drop_unused(struct logins *l, int64_t since);
+/* The youngest first, until each() says false. */
+void logins_each(const struct logins *l, bool (*each)(const struct login *one, void *ctx), void *ctx);
 size_t logins_count(const struct logins *l);

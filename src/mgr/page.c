@@ -39,6 +39,7 @@ static const struct page {
     { "utilization", "Cache Utilization", utilization_page, false, NULL },
     { "histograms", "Full Histogram Counts", histograms_page, false, NULL },
     { "active_requests", "Client-side Active Requests", active_requests_page, false, &view_requests },
+    { "username_cache", "Active Cached Usernames", username_cache_page, false, &view_users },
     { "storedir", "Store Directory Stats", storedir_page, false, NULL },
     { "delay", "Delay Pool Levels", delay_page, false, NULL },
     { "carp", "CARP information", carp_page, false, NULL },

@@ -28,6 +28,7 @@ page_handler client_list_page;             /* clients_page.c */
 page_handler filedescriptors_page;         /* descriptors_page.c */
 page_handler ipcache_page, fqdncache_page; /* names_page.c */
 page_handler idns_page;                    /* dns_page.c */
+page_handler username_cache_page;          /* users_page.c */
 page_handler active_requests_page;         /* requests_page.c */
 page_handler storedir_page, objects_page;  /* store_page.c */
 

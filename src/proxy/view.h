@@ -4,6 +4,7 @@
  * A share is made in one turn of a worker's loop. So rows are limited: a page is for a person's eyes, and a worker with 100,000
  * connections isn't held up by somebody who looks. What didn't get a row is counted. */
 #pragma once
+#include "access/auth.h"
 #include "base/hash.h"
 #include "base/strbuf.h"
 #include "net/addr.h"
@@ -129,3 +130,13 @@ struct view_dns {
     struct dns_traffic traffic;
 };
 extern const struct gather_kind view_dns;
+
+/* --- users: mgr:username_cache */
+
+struct view_user {
+    enum auth_scheme scheme;
+    struct view_text user;
+    int64_t check; /* seconds: for so long it isn't asked about again; < 0: while the connection lasts */
+    int64_t keep;  /* for so long it is remembered if nobody comes; likewise */
+};
+extern const struct gather_kind view_users; /* struct view_rows of struct view_user */

@@ -11,6 +11,8 @@ from client import soon
 from names import A, AAAA, NXDOMAIN, PTR, SILENCE, NameServer
 from origin import ok
 from proxy import NAME
+from test_auth import DIGEST, HASHES, DigestUser, hashed, login, token, users
+from test_helpers import program
 
 
 def page(p, name):
@@ -329,3 +331,63 @@ def test_idns_sees_repeated_queries(make_proxy, origin, names):
     assert not re.search(r'^0x', text, re.M), 'nothing waits'
     first, again, more = map(int, re.search(r'^ {4}0 +(\d+) +(\d+) +(\d+) : Success$', text, re.M).groups())
     assert (first, again + more) == (0, 2)
+
+
+USER_ROW = re.compile(r'^(AUTH_\w+) +(\S+) +(-?\d+) +(-?\d+) (\S+)\t(\S+)$')
+
+
+def test_username_cache(make_proxy, origin):
+    asked = origin.page(ok(b'x', 'Cache-Control: no-store'))
+    p = make_proxy('auth_param basic file {dir}/users\nauth_param basic credentialsttl 2 hours\nauthenticate_ttl 1 hour\n'
+                   'acl manages url_regex /squid-internal-mgr/\nhttp_access allow manages\nacl known proxy_auth REQUIRED\n'
+                   'http_access allow known\nhttp_access deny all\n', start=False)
+    users(p)
+    p.start()
+    head = ('Type            State     Check TTL Cache TTL Username\tKey\n'
+            '--------------- --------- --------- --------- ------------------------------\n')
+    assert page(p, 'username_cache') == 'Cached Usernames: 0\n' + head
+    for _ in range(6):  # both workers' in the end, more or less
+        assert p.get(asked.url, login('eve')).status == 200
+    assert p.get(asked.url, login('ann')).status == 200
+    assert p.get(asked.url, login('bob', 'wrong')).status == p.get(asked.url, login('secret', 'bob')).status == 407
+    text = page(p, 'username_cache')
+    assert text.startswith('Cached Usernames: 2\n' + head)
+    rows = [USER_ROW.match(line).groups() for line in text.splitlines()[3:]]
+    assert [(kind, state, user, key) for kind, state, _, _, user, key in rows] == [('AUTH_BASIC', 'Ok', 'ann', 'ann'),
+                                                                                  ('AUTH_BASIC', 'Ok', 'eve', 'eve')]
+    assert all(7100 < int(check) <= 7200 and 3500 < int(cached) <= 3600 for _, _, check, cached, _, _ in rows)
+    assert all(word not in text for word in ('secret', 'wrong', token('ann'), *HASHES.values()))
+    with p.connect() as c:
+        c.send(f'GET {held(origin)[0].url} HTTP/1.1\r\nHost: x\r\n{login("eve")}\r\n\r\n'.encode())
+        soon(lambda: 'username eve\n' in page(p, 'active_requests'), 'the request has its user')
+        text = page(p, 'active_requests')
+        assert token('eve') not in text and 'secret' not in text
+        c.reset()
+
+
+def test_username_cache_of_digest(make_proxy, origin):
+    asked = origin.page(ok(b'x', 'Cache-Control: no-store'))
+    p = make_proxy(DIGEST + 'acl manages url_regex /squid-internal-mgr/\nhttp_access allow manages\n'
+                   'acl known proxy_auth REQUIRED\nhttp_access allow known\nhttp_access deny all\n', start=False)
+    p.write('digests', ''.join(f'{u}:here:{hashed("md5", u, "here", "secret")}\n' for u in ('ann', 'bob')))
+    p.start()
+    for user, password, status in (('ann', 'secret', 200), ('bob', 'wrong', 407)):
+        known = DigestUser(user, password).challenged(p.get(asked.url))
+        assert p.get(asked.url, known.field(asked.url)).status == status
+    rows = [USER_ROW.match(line).groups() for line in page(p, 'username_cache').splitlines()[3:]]
+    assert [(kind, user) for kind, _, _, _, user, _ in rows] == [('AUTH_DIGEST', 'ann')]
+
+
+def test_username_cache_of_connections(make_proxy, origin):
+    asked = origin.page(ok(b'x', 'Cache-Control: no-store'))
+    p = make_proxy(start=False)
+    tokens = program(p, 'def answer(first, rest): return "OK user=ann@realm token=dG9rZW4="', name='tokens')
+    p.configure(f'auth_param negotiate program {tokens}\nacl manages url_regex /squid-internal-mgr/\nhttp_access allow manages\n'
+                'acl known proxy_auth REQUIRED\nhttp_access allow known\nhttp_access deny all\n')
+    p.start()
+    with p.connect() as c:
+        assert c.ask('GET', asked.url, 'Proxy-Authorization: Negotiate c2VjcmV0').status == 200
+        text = page(p, 'username_cache')
+        assert USER_ROW.match(text.splitlines()[3]).groups() == ('AUTH_NEGOTIATE', 'Ok', '-1', '-1', 'ann@realm', 'ann@realm')
+        assert 'c2VjcmV0' not in text and 'dG9rZW4=' not in text
+    soon(lambda: page(p, 'username_cache').startswith('Cached Usernames: 0\n'), 'it goes with the connection')
