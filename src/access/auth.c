@@ -193,3 +193,9 @@ void auth_each(const struct auth *a, bool (*each)(const struct auth_entry *e, vo
 
     logins_each(a->logins, tell_login, &t);
 }
+
+size_t auth_logins(const struct auth *a, size_t *bytes)
+{
+    *bytes = logins_bytes(a->logins);
+    return logins_count(a->logins);
+}

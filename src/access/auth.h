@@ -30,6 +30,9 @@ struct auth_entry {
 };
 void auth_each(const struct auth *a, bool (*each)(const struct auth_entry *e, void *ctx), void *ctx);
 
+/* How many logins are remembered or being looked at, and in how many bytes. */
+size_t auth_logins(const struct auth *a, size_t *bytes);
+
 enum auth_answer {
     AUTH_USER,   /* they are right */
     AUTH_NOBODY, /* there are none, or they aren't */

@@ -14,7 +14,7 @@
 struct logins {
     struct login *buckets[BUCKETS];
     struct list_node age;
-    size_t n;
+    size_t n, bytes;
     EVP_MAC *mac;
     EVP_MAC_CTX *keyed;
 };
@@ -53,6 +53,7 @@ void logins_drop(struct logins *l, struct login *one)
     *at = one->next;
     list_remove(&one->age);
     l->n--;
+    l->bytes -= sizeof *one + one->user_len + 1;
     OPENSSL_cleanse(one->ha1, sizeof one->ha1);
     free(one);
 }
@@ -134,6 +135,7 @@ struct login *logins_add(struct logins *l, const unsigned char key[LOGIN_KEY_BYT
     one->next = l->buckets[bucket_of(key)];
     l->buckets[bucket_of(key)] = one;
     l->n++;
+    l->bytes += sizeof *one + user.len + 1;
     touch(l, one, mono);
     return one;
 }
@@ -155,6 +157,11 @@ void logins_drop_unused(struct logins *l, int64_t since)
 size_t logins_count(const struct logins *l)
 {
     return l->n;
+}
+
+size_t logins_bytes(const struct logins *l)
+{
+    return l->bytes;
 }
 
 void logins_each(const struct logins *l, bool (*each)(const struct login *one, void *ctx), void *ctx)

@@ -45,3 +45,4 @@ void logins_drop_unused(struct logins *l, int64_t since);
 /* The youngest first, until each() says false. */
 void logins_each(const struct logins *l, bool (*each)(const struct login *one, void *ctx), void *ctx);
 size_t logins_count(const struct logins *l);
+size_t logins_bytes(const struct logins *l);

@@ -423,3 +423,9 @@ size_t arena_limbo(const struct arena *a)
 {
     return get(&a->limbo);
 }
+
+void arena_each_size(const struct arena *a, void (*each)(size_t size, size_t used, size_t unused, void *ctx), void *ctx)
+{
+    for (size_t c = 0; c < classes.n; c++)
+        each(classes.size[c], get(&a->class[c].used) / classes.size[c], get(&a->class[c].free) / classes.size[c], ctx);
+}

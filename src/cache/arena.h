@@ -39,6 +39,9 @@ size_t arena_footprint(const struct arena *a);
  * quicker. */
 size_t arena_unused(const struct arena *a);
 size_t arena_room(const struct arena *a, size_t n);
+/* Of each size of blocks: how many are handed out, and how many more are in pages begun. No lock: read one after the other. */
+void arena_each_size(const struct arena *a, void (*each)(size_t size, size_t used, size_t unused, void *ctx),
+                     void *ctx);
 /* Bytes that will come back when a grace period is over: objects unlinked and retired. Plus when retired, minus when
  * released. */
 void arena_limbo_add(struct arena *a, size_t bytes);

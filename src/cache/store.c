@@ -585,3 +585,9 @@ void store_each(struct store *s, bool (*each)(const struct object *o, void *ctx)
         if (!index_each(&s->shard[i].index, each_variant, &e))
             return;
 }
+
+void store_each_block_size(const struct store *s, void (*each)(size_t size, size_t used, size_t unused, void *ctx),
+                           void *ctx)
+{
+    arena_each_size(s->arena, each, ctx);
+}

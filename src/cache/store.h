@@ -91,6 +91,9 @@ struct store_stats {
     uint64_t fills;       /* under way */
 };
 struct store_stats store_stats(struct store *s);
+/* Its memory: arena_each_size(). For manager pages. */
+void store_each_block_size(const struct store *s, void (*each)(size_t size, size_t used, size_t unused, void *ctx),
+                           void *ctx);
 
 /* Calls each(o, ctx) for every stored object, some maybe twice or not at all if the store changes meanwhile; stops on
  * false. For manager pages. */

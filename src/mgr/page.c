@@ -17,6 +17,7 @@ static const struct page {
 } pages[] = {
     { "index", "Cache Manager Interface", menu_page, false, NULL },
     { "menu", "Cache Manager Menu", menu_page, false, NULL },
+    { "mem", "Memory Utilization", mem_page, false, &view_memory },
     { "config", "Current Squid Configuration", config_page, true, NULL },
     { "client_list", "Cache Client List", client_list_page, false, &view_clients },
     { "ipcache", "IP Cache Stats and Contents", ipcache_page, false, &view_addresses },

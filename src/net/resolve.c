@@ -202,6 +202,7 @@ static void name_drop(struct name *n)
     list_remove(&n->chain);
     list_remove(&n->lru);
     side_of(n)->n_names--;
+    side_of(n)->stats.bytes -= sizeof *n + n->len;
     answer_unref(&n->answer);
     free(n);
 }
@@ -239,6 +240,7 @@ static struct name *name_new(struct resolver *r, enum resolve_direction d, struc
     list_append(bucket_of(r, text), &n->chain);
     list_append(&s->lru, &n->lru);
     s->n_names++;
+    s->stats.bytes += sizeof *n + text.len;
     return n;
 }
 

@@ -62,6 +62,7 @@ enum resolve_direction { RESOLVE_ADDRESSES, RESOLVE_NAMES, RESOLVE_DIRECTIONS };
 /* Since the resolver was made; a hit is answered without a question. */
 struct resolver_stats {
     uint64_t lookups, hits, entries;
+    uint64_t bytes; /* that entries take, and names being asked for; without what they came to */
     uint64_t negative_hits, literals, invalid;             /* of the hits */
     uint64_t retrieved_a, retrieved_aaaa, retrieved_cname; /* records */
 };

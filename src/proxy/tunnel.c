@@ -520,3 +520,8 @@ int tunnel_server(const struct tunnel *t, struct addr *server)
     *server = t->log.server;
     return stream_is_open(&t->server) ? t->server.fd : -1;
 }
+
+size_t tunnel_memory(const struct tunnel *t)
+{
+    return sizeof *t;
+}

@@ -25,5 +25,6 @@ const struct request *tunnel_request(const struct tunnel *t);
 const struct log_entry *tunnel_log(const struct tunnel *t);
 /* The descriptor that leads to the server, and its address; -1: none yet. */
 int tunnel_server(const struct tunnel *t, struct addr *server);
+size_t tunnel_memory(const struct tunnel *t);       /* bytes */
 uint64_t tunnel_bytes_down(const struct tunnel *t); /* to the client */
 void tunnel_sweep(struct tunnel *t, int64_t mono);

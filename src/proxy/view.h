@@ -140,3 +140,25 @@ struct view_user {
     int64_t keep;  /* for so long it is remembered if nobody comes; likewise */
 };
 extern const struct gather_kind view_users; /* struct view_rows of struct view_user */
+
+/* --- memory: mgr:mem */
+
+enum view_pool {
+    POOL_CLIENT_CONN,
+    POOL_KEPT, /* bytes of heads that aren't whole */
+    POOL_TRANSACTION,
+    POOL_TUNNEL,
+    POOL_FETCH,
+    POOL_FETCH_OUT, /* bytes of requests that aren't sent */
+    POOL_CLIENT_RECORD,
+    POOL_RESOLVER_ENTRY,
+    POOL_LOGIN,
+    POOL_N,
+};
+/* How many of each a worker has, and their bytes. */
+struct view_memory {
+    struct {
+        size_t n, bytes;
+    } pools[POOL_N];
+};
+extern const struct gather_kind view_memory;

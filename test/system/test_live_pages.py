@@ -391,3 +391,38 @@ def test_username_cache_of_connections(make_proxy, origin):
         assert USER_ROW.match(text.splitlines()[3]).groups() == ('AUTH_NEGOTIATE', 'Ok', '-1', '-1', 'ann@realm', 'ann@realm')
         assert 'c2VjcmV0' not in text and 'dG9rZW4=' not in text
     soon(lambda: page(p, 'username_cache').startswith('Cached Usernames: 0\n'), 'it goes with the connection')
+
+
+def pools(text):
+    """mgr:mem as {name: columns}."""
+    lines = text.split('Total Pools created')[0].splitlines()
+    assert lines[0] == 'Current memory usage:' and lines[2].count('\t') == 26
+    assert all(line.count('\t') == 25 for line in lines[3:])
+    return {line.split('\t')[0].strip(): [cell.strip() for cell in line.split('\t')] for line in lines[3:]}
+
+
+def test_mem(make_proxy, origin):
+    p = make_proxy()
+    asked, go = held(origin)
+    with open_pages(p) as ask, p.connect() as c, p.connect() as idle:
+        before = pools(ask('mem'))
+        assert idle.ask('GET', origin.page(ok(b'x' * 300000, 'Cache-Control: max-age=1000')).url).status == 200
+        c.send(f'GET {asked.url} HTTP/1.1\r\nHost: x\r\n\r\n'.encode())
+        asked.wait(1)
+        text = ask('mem')
+        now = pools(text)
+        go.set()
+        assert c.response().status == 200
+    allocated, kilobytes, share, used = 9, 10, 13, 14
+    assert int(now['Client Connection'][used]) == 3
+    assert int(now['Transaction'][used]) == 2 and now['Fetch'][used] == '1'
+    assert before['Transaction'][used] == '1' and 'Fetch' not in before
+    # 300,000 bytes and a head in blocks of the store.
+    stored = {name: cells for name, cells in now.items() if name.startswith('Cache Block ')}
+    assert 300000 < sum(int(cells[1]) * int(cells[used]) for cells in stored.values()) < 400000
+    assert abs(sum(float(cells[share]) for name, cells in now.items() if name != 'Total') - 100) < 0.1
+    total = now['Total']
+    assert int(total[allocated]) == sum(int(cells[allocated]) for name, cells in now.items() if name != 'Total')
+    assert abs(int(total[kilobytes]) - sum(int(cells[kilobytes]) for name, cells in now.items() if name != 'Total')) < len(now)
+    shown, in_use = (int(re.search(rf'^{label}: +(\d+)', text, re.M)[1]) for label in ('Pools ever used', 'Currently in use'))
+    assert shown == len(now) - 1 >= in_use
