@@ -1,16 +1,19 @@
 """Manager pages about what belongs to single workers, of which each tells its part."""
 import contextlib
+import ctypes
 import os
 import re
+import select
 import signal
+import subprocess
 import threading
 
 import pytest
 
 from client import soon
 from names import A, AAAA, NXDOMAIN, PTR, SILENCE, NameServer
-from origin import ok
-from proxy import NAME
+from origin import DEADLINE, ok
+from proxy import NAME, needs
 from test_auth import DIGEST, HASHES, DigestUser, hashed, login, token, users
 from test_helpers import program
 
@@ -426,3 +429,135 @@ def test_mem(make_proxy, origin):
     assert abs(int(total[kilobytes]) - sum(int(cells[kilobytes]) for name, cells in now.items() if name != 'Total')) < len(now)
     shown, in_use = (int(re.search(rf'^{label}: +(\d+)', text, re.M)[1]) for label in ('Pools ever used', 'Currently in use'))
     assert shown == len(now) - 1 >= in_use
+
+
+# --- whatever happens meanwhile
+
+LIVE = ('active_requests', 'client_list', 'filedescriptors', 'fqdncache', 'idns', 'ipcache', 'mem', 'username_cache')
+
+
+def test_menu_and_passwords(make_proxy):
+    p = make_proxy('cachemgr_passwd disable idns\ncachemgr_passwd word client_list mem\n')
+    menu = page(p, 'menu')
+    for name in LIVE:
+        access = {'idns': 'disabled', 'client_list': 'protected', 'mem': 'protected'}.get(name, 'public')
+        assert re.search(rf'^ {name} *\t.*\t{access}$', menu, re.M), name
+    assert p.page('idns').status == 404
+    assert p.page('mem').status == p.page('client_list', login('x', 'wrong', 'Authorization')).status == 401
+    r = p.page('client_list', login('x', 'word', 'Authorization'))
+    assert r.status == 200 and b'Cache Clients:' in r.body and b'word' not in r.body
+
+
+def test_head_and_post(proxy):
+    url = f'http://{NAME}:{proxy.port}/squid-internal-mgr/mem'
+    r = proxy.ask('HEAD', url)
+    assert r.status == 200 and int(r.get('Content-Length')) > 100 and not r.body
+    assert proxy.ask('POST', url).body.startswith(b'Current memory usage:')
+
+
+def test_pages_are_logged_once(make_proxy):
+    p = make_proxy()
+    for name in LIVE:
+        page(p, name)
+        line, = p.logged(f'http://{NAME}:{p.port}/squid-internal-mgr/{name}')
+        assert line.what == 'TCP_MISS/200' and line.type == 'text/plain'
+
+
+@needs('squidclient')
+def test_squidclient_reads_them(proxy):
+    for name in LIVE:
+        ran = subprocess.run(['squidclient', '-h', '127.0.0.1', '-p', str(proxy.port), f'mgr:{name}'], capture_output=True, text=True,
+                             timeout=DEADLINE, check=True)
+        assert ran.stdout.startswith('HTTP/1.1 200 OK') and len(ran.stdout.split('\n\n', 1)[1]) > 60, name
+
+
+def test_pipelined(proxy):
+    with proxy.connect() as c:
+        c.send(b''.join(f'GET http://{NAME}:{proxy.port}/squid-internal-mgr/{name} HTTP/1.1\r\nHost: x\r\n\r\n'.encode()
+                        for name in LIVE))
+        bodies = [c.response().body.decode() for _ in LIVE]
+    assert bodies[1].startswith('Cache Clients:') and bodies[-1].startswith('Cached Usernames:')
+
+
+def test_who_leaves_and_reloads_harm_nobody(make_proxy):
+    p = make_proxy()
+    for i in range(10):
+        left = [p.connect() for _ in range(20)]
+        for k, c in enumerate(left):
+            c.send(f'GET http://{NAME}:{p.port}/squid-internal-mgr/{LIVE[k % len(LIVE)]} HTTP/1.1\r\nHost: x\r\n\r\n'.encode())
+        if i % 3 == 0:
+            p.signal(signal.SIGHUP)
+        for c in left[::2]:
+            c.reset()
+        for c in left[1::2]:
+            assert c.response().status == 200
+            c.close()
+    assert 'Cache Clients:' in page(p, 'client_list')
+
+
+def test_the_end_of_the_process(make_proxy):
+    """TERM while pages are asked for: each is answered whole, or not at all; the fixture sees that nothing bad is said."""
+    p = make_proxy('shutdown_lifetime 0 seconds\n')
+    asking = [p.connect() for _ in range(40)]
+    for k, c in enumerate(asking):
+        c.send(f'GET http://{NAME}:{p.port}/squid-internal-mgr/{LIVE[k % len(LIVE)]} HTTP/1.1\r\nHost: x\r\n\r\n'.encode())
+    p.stop()
+    for c in asking:
+        c.close()
+
+
+class Tracer:
+    """Stops one thread of a process, as a bug would: from a thread of its own, since only who has stopped it may let it go on."""
+    SEIZE, INTERRUPT, DETACH, WALL = 0x4206, 0x4207, 17, 0x40000000
+
+    def __init__(self, tid):
+        self.tid, self.stopped, self.go, self.error = tid, threading.Event(), threading.Event(), None
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+        assert self.stopped.wait(DEADLINE)
+        if self.error:
+            self.thread.join()
+            pytest.skip(f'ptrace: {self.error}')
+
+    def run(self):
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+        for request in (self.SEIZE, self.INTERRUPT):
+            if libc.ptrace(request, self.tid, None, None) != 0:
+                self.error = os.strerror(ctypes.get_errno())
+        if not self.error:
+            os.waitpid(self.tid, self.WALL)
+        self.stopped.set()
+        self.go.wait(DEADLINE)
+        libc.ptrace(self.DETACH, self.tid, None, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.go.set()
+        self.thread.join()
+
+
+def thread_of(p, name):
+    for tid in os.listdir(f'/proc/{p.child()}/task'):
+        with open(f'/proc/{p.child()}/task/{tid}/comm', encoding='ascii') as f:
+            if f.read().strip() == name:
+                return int(tid)
+    raise AssertionError(f'no thread {name}')
+
+
+def test_a_stuck_worker_is_left_out(make_proxy):
+    p = make_proxy()
+    with contextlib.ExitStack() as stack:
+        # A connection of the worker that goes on.
+        clients = [stack.enter_context(p.connect()) for _ in range(16)]
+        stack.enter_context(Tracer(thread_of(p, 'worker 1')))
+        for c in clients:
+            c.send(f'GET http://{NAME}:{p.port}/squid-internal-mgr/client_list HTTP/1.1\r\nHost: x\r\n\r\n'.encode())
+        ready, _, _ = select.select([c.sock for c in clients], [], [], DEADLINE)
+        assert ready
+        body = next(c for c in clients if c.sock in ready).response().body.decode()
+    assert body.endswith('... 1 of 2 workers did not answer in time: theirs are missing\n')
+    assert 'TOTALS' in body
+    assert 'missing' not in page(p, 'client_list'), 'it goes on'
