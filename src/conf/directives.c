@@ -251,7 +251,8 @@ const struct directive directives_working[] = {
                  "often; others are\n"
                  "tried in order, default ones last. max-conn: connections to it, those kept open included; standby: "
                  "how many are kept\n"
-                 "ready. connect-fail-limit (10) failures in a row make it dead until a connection can be made again.\n"
+                 "ready. With max-conn each worker keeps no more than its share open. connect-fail-limit (10) failures "
+                 "in a row\nmake it dead until a connection can be made again.\n"
                  "weighted-round-robin is round-robin: its turns go by weight= alone, not by how far a peer is.",
       .flags = REPEATS },
     { "cache_peer_access", &kind_peer_access, AT(peers), NULL,

@@ -58,16 +58,17 @@ bool header_is_framing(enum token t)
     }
 }
 
-/* A field's name. False: it is none, or not for rules; told. */
-static bool read_name(struct reading *r, const struct directive *d, const struct word *w)
+/* A field's name. False: it is none, or not for rules; told, unless what the line wants of it is so anyway. */
+static bool read_name(struct reading *r, const struct directive *d, const struct word *w, bool is_so_anyway)
 {
     if (!is_token(w->text)) {
         diag_error(r->report, w->at, NULL, "'%.*s' is no name of a field", QUOTED_ARG(w->text));
         return false;
     }
     if (header_is_framing(token_lookup(w->text))) {
-        diag_warning(r->report, w->at, NULL, "%s has no effect on %.*s: the proxy writes that field itself", d->name,
-                     QUOTED_ARG(w->text));
+        if (!is_so_anyway)
+            diag_warning(r->report, w->at, NULL, "%s has no effect on %.*s: the proxy writes that field itself",
+                         d->name, QUOTED_ARG(w->text));
         return false;
     }
     return true;
@@ -116,7 +117,7 @@ static void parse_access(struct reading *r, const struct directive *d, const str
 {
     struct header_rule *rule;
 
-    if (!words_between(r, l, 3, SIZE_MAX) || !read_name(r, d, &l->words[1]))
+    if (!words_between(r, l, 3, SIZE_MAX) || !read_name(r, d, &l->words[1], span_eq(l->words[2].text, SPAN("allow"))))
         return;
     rule = rule_of(rules_of(r, d), l->words[1].text);
     if (rule->list == NULL)
@@ -142,7 +143,7 @@ static void parse_replace(struct reading *r, const struct directive *d, const st
     struct header_rule *rule;
     struct span value;
 
-    if (!words_between(r, l, 2, SIZE_MAX) || !read_name(r, d, &l->words[1]) || !may_be_given(r, d, &l->words[1]))
+    if (!words_between(r, l, 2, SIZE_MAX) || !read_name(r, d, &l->words[1], false) || !may_be_given(r, d, &l->words[1]))
         return;
     /* The rest of the line: a value has blanks. */
     value = l->n == 3 ? l->words[2].text : line_rest(l, 2);
@@ -169,8 +170,8 @@ static void parse_add(struct reading *r, const struct directive *d, const struct
     char error[160] = "";
     size_t at = 0;
 
-    if (!words_between(r, l, 2, SIZE_MAX) || !read_name(r, d, &l->words[1]) || !may_be_given(r, d, &l->words[1]) ||
-        !read_value(r, &l->words[2], l->words[2].text))
+    if (!words_between(r, l, 2, SIZE_MAX) || !read_name(r, d, &l->words[1], false) ||
+        !may_be_given(r, d, &l->words[1]) || !read_value(r, &l->words[2], l->words[2].text))
         return;
     add = ARRAY_PUSH(rules_of(r, d)->adds, rules_of(r, d)->n_adds);
     add->name = xspandup(l->words[1].text);

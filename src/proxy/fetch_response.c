@@ -19,10 +19,20 @@
 
 /* --- heads and bodies ------------------------------------------------------------------------------------------- */
 
+/* Connections that rest have places of max-conn=, and only their own worker can use them: it keeps its share at the most, so
+ * that one worker's don't keep another from going there. */
+static bool may_rest(const struct fetch *f)
+{
+    const struct peer_setting *p = fetch_peer(f);
+
+    return p == NULL || p->max_conn == 0 ||
+           pool_idle_of(f->pw->pool, span_str(f->pool_name)) < (size_t)p->max_conn / f->pw->n_workers;
+}
+
 static bool response_complete(struct fetch *f, bool surplus)
 {
     bool reusable = f->framing.keep_alive && !surplus && !f->ended && !fetch_wants_body(f) && f->out_at == f->out.len &&
-                    f->settings->server_persistent_connections && !f->pw->draining;
+                    f->settings->server_persistent_connections && !f->pw->draining && may_rest(f);
 
     if (f->state == FETCH_BODY)
         (void)fill_complete(f->fill, f->pw->worker->epoch);

@@ -65,7 +65,7 @@ static void describe(struct fetch *f, const struct head *h, struct cache_control
         .targets = targets,
         .times = response_times_of(h, f->request_time, worker_wall(w) / US_PER_S),
         .mono = worker_mono(w),
-        .rule = settings_refresh_rule(f->settings, f->request->uri.text),
+        .rule = settings_refresh_rule(f->settings, request_store_id(f->request)),
     };
 }
 

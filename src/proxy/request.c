@@ -299,6 +299,7 @@ bool request_from_head(struct request *r, const struct head *h, const struct req
 
     r->head = h;
     r->original = NULL;
+    r->store_id = NULL;
     r->method = (enum http_method)h->method;
     r->uri = (struct canonical_uri){ 0 };
     r->is_manager = r->is_internal = r->stops_here = r->asterisk = false;
@@ -394,6 +395,11 @@ static void keep_names(struct request *k)
     }
 }
 
+struct span request_store_id(const struct request *r)
+{
+    return r->store_id != NULL ? span_str(r->store_id) : r->uri.text;
+}
+
 struct request *request_keep(const struct request *r)
 {
     struct request *k = xmalloc(sizeof *k);
@@ -430,6 +436,7 @@ struct request *request_keep(const struct request *r)
         k->page = rebase(r->page, from, k->text, len);
         k->page_password = rebase(r->page_password, from, k->text, len);
     }
+    k->store_id = r->store_id != NULL ? xstrdup(r->store_id) : NULL;
     k->user_text = k->user_token = NULL;
     request_set_user(k, r->user, SPAN_NONE);
     keep_names(k);
@@ -532,6 +539,7 @@ void request_unref(struct request **holder)
     free(r->user_token);
     for (int i = 0; i < REQUEST_NAMES; i++)
         free(r->name_texts[i]);
+    free(r->store_id);
     free(r->text);
     free(r);
 }

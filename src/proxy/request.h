@@ -62,6 +62,7 @@ struct request {
     struct address_name names[REQUEST_NAMES]; /* admission.c finds them out when an access list asks */
     char *name_texts[REQUEST_NAMES];          /* kept copies: what names point into */
     char *text;                               /* kept copies: what uri points into */
+    char *store_id;                           /* kept copies: what a store-ID program gave, key is of; NULL */
     struct request *original;                 /* what it was before a rewriter gave it another URL; a reference; NULL */
 };
 
@@ -91,6 +92,9 @@ bool request_has_body(const struct request *r);
 /* A copy of r with another URL, as a rewriter gives it: absolute, of http; for CONNECT host:port. as_sent: Host goes on as the client
  * wrote it. NULL: *what says why it can't be asked for; static text. */
 struct request *request_with_url(const struct request *r, struct span url, bool as_sent, const char **what);
+
+/* What it is stored under, as text, and refresh_pattern looks at: the URL, or what a store-ID program gave. */
+struct span request_store_id(const struct request *r);
 
 /* A copy with one reference that owns its bytes. */
 struct request *request_keep(const struct request *r);

@@ -152,6 +152,8 @@ static void id_answered(struct rewrite *w, const struct helper_reply *reply)
         struct request *r = request_keep(w->request);
 
         r->key = hash128(id.p, id.len);
+        free(r->store_id);
+        r->store_id = xspandup(id);
         request_unref(&w->request);
         w->request = r;
     }

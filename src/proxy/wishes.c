@@ -6,7 +6,7 @@ const struct cache_control *wishes_of(const struct settings *s, const struct req
 {
     bool reloads = (r->cc.flags & CC_NO_CACHE) || r->cc.max_age == 0;
 
-    if (!reloads || !s->refresh_ignores_reload || !settings_refresh_rule(s, r->uri.text)->ignore_reload)
+    if (!reloads || !s->refresh_ignores_reload || !settings_refresh_rule(s, request_store_id(r))->ignore_reload)
         return &r->cc;
     *changed = r->cc;
     changed->flags &= ~(unsigned)CC_NO_CACHE;
@@ -34,5 +34,5 @@ bool wishes_ims_refreshed(const struct settings *s, const struct request *r)
     if (s->refresh_all_ims && asks_if_changed(r))
         return true;
     return s->refresh_ims && head_find(r->head, TOKEN_IF_MODIFIED_SINCE) != NULL &&
-           settings_refresh_rule(s, r->uri.text)->refresh_ims;
+           settings_refresh_rule(s, request_store_id(r))->refresh_ims;
 }

@@ -198,6 +198,7 @@ static const struct {
     { "request_header_add X-Tenant \"a\" all", FINE },
     { "header_replace User-Agent x", FINE },
     { "request_header_access Host deny all", WARNED },
+    { "request_header_access Host allow all", FINE },
     { "reply_header_add X \"a\" nobody", ERROR },
     { "reply_body_max_size 10 MB", FINE },
     { "reply_body_max_size 10 MB all", FINE },

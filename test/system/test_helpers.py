@@ -326,6 +326,16 @@ def test_one_key_for_many_urls(start, origin):
     assert p.codes(b.url) == ['TCP_MEM_HIT/200']
 
 
+def test_refresh_pattern_looks_at_the_store_id(start, origin):
+    a, b = (origin.page(ok(name, 'Cache-Control: private')) for name in (b'a', b'b'))
+    p = start(f'def answer(url, rest): return "OK store-id=http://cdn.squid.internal/x" if "{a.path}" in url else "ERR"',
+              'refresh_pattern ^http://cdn\\.squid\\.internal/ 60 50% 60 override-expire ignore-private ignore-reload\n',
+              directive='store_id_program')
+    for page in (a, b):
+        assert [p.get(page.url, 'Cache-Control: no-cache').status for _ in range(2)] == [200, 200]
+    assert (a.count, b.count) == (1, 2)
+
+
 def test_store_id_is_for_get_and_head(start, origin):
     page = origin.page(ok(b'x'))
     p = start('def answer(url, rest): os._exit(1)', 'store_id_bypass off\nstore_id_children 1\n', directive='store_id_program')

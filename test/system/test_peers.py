@@ -207,6 +207,14 @@ def test_max_conn_counts_what_rests(make_proxy, parents):
     assert {r.connection for r in parent.one.requests} == {1}
 
 
+def test_max_conn_with_several_workers(make_proxy, parents):
+    """What rests on one of them doesn't keep the others from going there."""
+    parent, = parents(b'x')
+    p = make_proxy('workers 4\n' + parent.line('max-conn=2') + NEVER)
+    for n in range(30):
+        assert p.get(f'http://x.test/{n}').body == b'x'
+
+
 def test_a_dead_parent_is_left_alone_and_revives(make_proxy, parents):
     port = free_port()
     b, = parents(b'b')
