@@ -1,17 +1,20 @@
 """Configurations in the shapes people use (test/conf/corpus): each loads, warns about just what is listed beside it, and
 does on the wire what it is for: what may pass does, what must not is denied by the line that says so, what is worth
 keeping is kept."""
+import base64
 import os
 import re
+import sys
 import threading
 import time
 
 import pytest
 
-from client import Client, request, soon
-from origin import Origin, Page, date, message, ok
+from client import Client, Task, request, soon
+from origin import HANG, Origin, Page, date, message, ok
 from proxy import TREE, Proxy, free_port
-from test_auth import login, users
+from test_auth import HASHES, DigestUser, login, token, users
+from test_peers import Parent
 
 CORPUS = os.path.join(TREE, 'test/conf/corpus')
 NAMES = sorted(f[:-5] for f in os.listdir(CORPUS) if f.endswith('.conf'))
@@ -59,17 +62,42 @@ def read(name, suffix='.conf'):
         return ''
 
 
-def text_of(name, origin=1, origin2=2, port2=3):
+def text_of(name, **given):
     today = time.localtime().tm_wday
     days = ['MTWHFAS'[(today + i) % 7] for i in range(7)]  # a test may last beyond midnight
-    words = {'origin': origin, 'origin2': origin2, 'port2': port2, 'days_now': ''.join(days[:2]),
-             'days_else': ''.join(days[2:])}
+    words = {'origin': 1, 'origin2': 2, 'port2': 3, 'origin3': 4, 'origin4': 5, 'origin5': 6,
+             'days_now': ''.join(days[:2]), 'days_else': ''.join(days[2:]), **given}
     return re.sub(r'\{(\w+)\}', lambda m: str(words.get(m[1], m[0])), read(name))
 
 
-def lists(p):
-    p.write('banned.list', '# sites\r\n.banned.test\r\n\r\nbad.friendly.test\r\n')
-    p.write('banned-words.list', 'gambl(e|ing)\n^http://[^/]*casino\n')
+# What configurations read beside themselves.
+FILES = {
+    'banned.list': '# sites\r\n.banned.test\r\n\r\nbad.friendly.test\r\n',
+    'banned-words.list': 'gambl(e|ing)\n^http://[^/]*casino\n',
+    'homework.list': '.encyclopedia.test # whatever the filter thinks of it\n',
+    'filter.rules': r'^http://[^/]*/casino http://127.0.0.1/moved' + '\n' + r'^http://bets\. 302:http://house.test/blocked?u=%u' + '\n',
+    'groups': 'guests: eve eve@office.test\nstaff: ann@office.test bob\nfinance: dora dora@office.test\n',
+    'digest.users': 'bob:secret\ndora:secret\neve:secret\n',
+    'customers.list': '127.0.0.64/26\n127.0.0.9 # by hand\n',
+    'exit-fr.list': '# one a line\n.fr.test\n',
+    'exit-nl.list': '127.0.0.8/29\n',
+    'trackers.list': '/pixel\\.gif\n^http://track\n',
+    'store-id.rules': r'http://mirror\d+\.test(?::\d+)?/([^?]*) http://files.mirrors.internal/\1' + '\n',
+    'conf.d/01-net.conf': 'acl here src 127.0.0.0/8\n',
+    'conf.d/02-ways.conf': 'include {dir}/conf.d/deeper/one.conf\n',
+    'conf.d/deeper/one.conf': 'acl uploads method PUT\nhttp_access deny uploads\n',
+    'conf.d/lists/a.acl': 'acl banned dstdomain "{dir}/banned.list"\n',
+    'conf.d/lists/b.acl': 'acl banned dstdomain .more.test\n',
+    'conf.d/99-last.conf': '# what the others left\nhttp_access allow here !continued\n',
+}
+
+
+def beside(p):
+    for name, text in FILES.items():
+        os.makedirs(os.path.dirname(p.path(name)), exist_ok=True)
+        p.write(name, text.replace('{dir}', p.dir))
+    for name in os.listdir(os.path.join(CORPUS, 'programs')):
+        os.chmod(p.write(name, f'#!{sys.executable}\n' + read(f'programs/{name}', '')), 0o755)
     users(p)
 
 
@@ -78,9 +106,10 @@ def load(make_proxy):
     """load(name, hosts): a daemon with this configuration."""
     def start(name, *hosts, **words):
         p = make_proxy(start=False, hosts=hosts)
-        lists(p)
+        beside(p)
         p.text = text_of(name, **words)
-        p.configure(p.text + PLACES, raw=True)
+        places = PLACES.replace('workers 2\n', '') if re.search('^workers ', p.text, re.M) else PLACES
+        p.configure(p.text + places, raw=True)
         p.given = 'access_log'  # its own: ask() doesn't wait for a line
         p.start()
         return p
@@ -91,13 +120,14 @@ def decided(p, url, n=1):
     """The n-th [status, code, method, url, the text of the line that decided] logged for this URL."""
     found = soon(lambda: [x for x in (t.split(' ') for t in p.read('decided.log').splitlines()) if x[3] == url][n - 1:n],
                  f'{n} lines for {url}: {p.read("decided.log")[-1500:]}')[0]
-    m = re.fullmatch(r'.*/squid\.conf:(\d+)', found[4])
-    return [*found[:4], ' '.join(p.text.splitlines()[int(m[1]) - 1].partition(' #')[0].split()) if m else found[4]]
+    m = re.fullmatch(re.escape(p.dir) + r'/([\w./-]+):(\d+)', found[4])
+    lines = m and (p.text if m[1] == 'squid.conf' else p.read(m[1])).splitlines()
+    return [*found[:4], ' '.join(lines[int(m[2]) - 1].partition(' #')[0].split()) if m else found[4]]
 
 
-def denied(p, method, url, by, n=1, **options):
+def denied(p, method, url, by, n=1, fields=(), **options):
     with p.connect(**options) as c:
-        r = c.ask(method, url, *([f'Host: {url}'] if method == 'CONNECT' else []))
+        r = c.ask(method, url, *([f'Host: {url}'] if method == 'CONNECT' else []), *fields)
     status, code, _, _, line = decided(p, url, n)
     assert (r.status, status, code, line) == (403, '403', 'TCP_DENIED', by), r.raw
     return r
@@ -122,7 +152,7 @@ def tunnels(p, authority, by):
 def test_it_loads_and_warns_as_listed(name):
     p = Proxy(start=False)
     try:
-        lists(p)
+        beside(p)
         p.configure(text_of(name), raw=True)
         r = p.k('parse')
         said = (r.stdout + r.stderr).replace(p.dir + '/', '')
@@ -345,3 +375,231 @@ def test_logging(load, site):
         ['GET http://a.secret.test/', 'CONNECT a.test:443']
     assert p.read('common.log').count('\n') == 3
     assert not any('/health' in p.read(f'{f}.log') for f in ('timing', 'agents', 'refused', 'common'))
+
+
+def test_school_evening(load, site):
+    page, film = put(site, '/a', ok(b'x')), put(site, '/film.mp4', ok(b'f' * 60_000))
+    staff = free_port()
+    p = load('school-evening', *(f'{h}.test' for h in ('www.tv', 'www.chat', 'bets', 'play', 'www.encyclopedia')), port2=staff)
+
+    def url(host, path='/a'):
+        return f'http://{host}:{site.port}{path}'
+    allowed(p, url('play.test'), 'http_access allow house')
+    denied(p, 'GET', url('www.tv.test'), 'http_access deny tv !free_time')
+    with p.connect() as c:
+        r = c.get(url('www.chat.test', '/a?b'))
+        assert (r.status, r.get('Location')) == \
+            (302, f'http://house.test/rules?who=127.0.0.1&url=http%3A%2F%2Fwww.chat.test%3A{site.port}%2Fa%3Fb')
+        assert decided(p, url('www.chat.test', '/a?'))[-1] == 'http_access deny study_time chat'
+        r = c.get(url('bets.test'))
+        assert (r.status, r.get('Location')) == (302, f'http://house.test/blocked?u={url("bets.test")}')
+        assert c.get(url('www.encyclopedia.test', '/casino')).status == 404, 'the origin was asked: not a matter for the filter'
+        assert page.count == 1
+    with Client(staff) as c:
+        for host in ('bets.test', 'www.tv.test', 'www.chat.test'):
+            assert c.get(url(host)).status == 200
+        assert decided(p, url('bets.test'), 2)[-1] == 'http_access allow in_staff_room'
+
+        def took(c):
+            began = time.monotonic()
+            assert len(c.get(url('play.test', film.path)).body) == 60_000
+            return time.monotonic() - began
+        quick = took(c)
+    with p.connect() as c:
+        assert took(c) > 0.7 > quick, '10,000 bytes are there, 50,000 come in a second'
+
+
+def test_office_groups(load, site):
+    page = put(site, '/a', ok(b'x', 'Cache-Control: no-store'))
+    p = load('office-groups', *(f'www.{h}.test' for h in ('any', 'social', 'bank', 'updates')), origin=site.port)
+
+    def url(host):
+        return f'http://www.{host}.test:{site.port}/a'
+
+    def ticket(user):
+        return 'Proxy-Authorization: Negotiate ' + base64.b64encode(f'{user}@office.test'.encode()).decode()
+    allowed(p, url('updates'), 'http_access allow updates')
+    with p.connect() as c:
+        r = c.get(url('any'))
+    assert r.status == 407 and [f.split()[0] for f in r.all('Proxy-Authenticate')] == ['Negotiate', 'Digest']
+    assert decided(p, url('any'))[-1] == 'http_access deny !logged_in'
+    allowed(p, url('any'), 'http_access allow staff', 2, ticket('ann'))
+    bob = DigestUser('bob').challenged(r, which=1)
+    allowed(p, url('any'), 'http_access allow staff', 3, bob.field(url('any')))
+    denied(p, 'GET', url('social'), 'http_access deny social !finance all', fields=[ticket('ann')])
+    denied(p, 'GET', url('bank'), 'http_access deny bank !finance all', fields=[bob.field(url('bank'))])
+    denied(p, 'GET', url('any'), 'http_access deny guests !updates', 4, fields=[ticket('eve')])
+    with p.connect() as c:
+        assert c.get(url('any'), ticket('carl')).status == 403, 'in no group'
+    assert decided(p, url('any'), 5)[-1] == 'http_access deny all'
+    with p.connect() as c:
+        dora = DigestUser('dora').challenged(c.get(url('bank')), which=1)
+    allowed(p, url('bank'), 'http_access allow staff', 3, dora.field(url('bank')))
+    allowed(p, url('bank'), 'http_access allow staff', 4, ticket('Dora'))
+    assert [r.client[-2:] for r in page.requests] == ['22', '22', '22', '21', '21']
+    assert [r.get('X-Office-User') for r in page.requests] == [None] * 3 + ['dora', 'Dora@office.test']
+    soon(lambda: p.read('office.log').count('\n') == 8, 'the log has those with a name')
+    assert re.search(r'^\d+\.\d{3} 127\.0\.0\.1 ann@office\.test TCP_MISS/200 GET \S+ staff$', p.read('office.log'), re.M)
+
+
+def test_parent_farm(load, make_proxy):
+    farm = [Parent(name.encode(), [ok(name.encode(), FRESH)]) for name in ('store-a', 'store-b', 'out-a', 'out-b')]
+    old = Parent(b'old', [ok(b'old'), HANG])
+    try:
+        p = load('parent-farm', **{f'origin{i or ""}': f.port for i, f in zip((0, 2, 3, 4, 5), (*farm, old))})
+        soon(lambda: len(farm[2].connections) == 2, 'two are kept ready')
+        with p.connect() as c:
+            urls = [f'http://site{i}.test/{i}' for i in range(30)]
+            got = [c.get(u).body for u in urls]
+            assert set(got) == {b'store-a', b'store-b'} and got.count(b'store-b') > got.count(b'store-a')
+            assert [c.get(u).body for u in urls] == got and farm[0].one.count + farm[1].one.count == 30, 'each stored once'
+            assert [c.get(f'http://x.test/a.php?n={i}').body for i in range(4)] == [b'out-a', b'out-b'] * 2
+            assert [c.get('http://x.test/a.php?n=1').body for i in range(2)] == [b'out-a', b'out-b'], 'and not stored'
+            assert c.ask('POST', 'http://x.test/cgi-bin/a', body=b'x').body == b'out-a', 'what has no answer yet goes there, too'
+            assert c.get('http://q.reports.test/?a').body == b'old'
+            tasks = [Task(p.get, 'http://q.reports.test/b')]
+            old.one.wait(2)
+            assert c.get('http://q.reports.test/c').get('X-Squid-Error').split()[0] == 'ERR_CANNOT_FORWARD', 'one at a time'
+        old.close()
+        assert tasks[0].result().status in (502, 503)
+        p.stop()
+    finally:
+        for o in farm:
+            o.close()
+        old.closing.set()
+
+
+def test_sticky_exits(load):
+    exits = [Parent(name.encode()) for name in ('user-1', 'user-2', 'net-1', 'net-2')]
+    listed = free_port()
+    try:
+        p = load('sticky-exits', port2=listed, **{f'origin{i or ""}': e.port for i, e in zip((0, 2, 3, 4), exits)})
+
+        def through(get):
+            """The same exit, whatever is asked for."""
+            bodies = {get(f'http://site{i}.test/').body.decode() for i in range(6)}
+            assert len(bodies) == 1
+            return bodies.pop()
+        with p.connect() as c:
+            assert c.get('http://site.test/').status == 407
+            assert decided(p, 'http://site.test/')[-1] == 'http_access allow by_login customers'
+            assert {through(lambda u, who=who: c.get(u, login(who))) for who in HASHES} == {'user-1', 'user-2'}
+        asked = exits[0].one.requests[0]
+        assert asked.get('Proxy-Authorization') == 'Basic ' + token('exit', 'one')
+        assert not asked.all('Via') and not asked.all('X-Forwarded-For')
+        used = set()
+        for n in range(64, 80):
+            with Client(listed, source=f'127.0.0.{n}') as c:
+                used.add(through(c.get))
+        assert used == {'net-1', 'net-2'}
+        with Client(listed, source='127.0.0.9') as c:
+            assert c.get('http://listed.test/').status == 200
+            assert decided(p, 'http://listed.test/')[-1] == 'http_access allow by_address known_hosts'
+        with Client(listed) as c:
+            assert c.get('http://unlisted.test/').status == 403
+        assert decided(p, 'http://unlisted.test/')[-1] == 'http_access deny by_address'
+        denied(p, 'CONNECT', 'mx.test:25', 'http_access deny mail')
+        denied(p, 'GET', 'http://10.1.2.3/', 'http_access deny own_net')
+    finally:
+        for e in exits:
+            e.close()
+
+
+def test_exits_by_list(load, site):
+    far = Origin('127.0.0.9')
+    try:
+        page, there, second = put(site, '/a', ok(b'x', 'Server: X')), put(far, '/a', ok(b'x')), free_port()
+        p = load('exits-by-list', 'www.fr.test', 'www.us.test', 'abuse7.test', port2=second)
+        fields = ('User-Agent: Mozilla/5.0', 'Referer: http://a.test/', 'X-Forwarded-For: 192.0.2.1', 'DNT: 1', 'Cookie: a=b',
+                  'Accept-Language: fr')
+
+        def exit_of(url, user, page=page, port=p.port):
+            with Client(port) as c:
+                r = c.get(url, login(user), *fields, 'Cache-Control: no-cache')
+                assert r.status == 200 and not r.all('Server') and not r.all('X-Cache') and not r.all('Via')
+            asked = page.requests[-1]
+            assert sorted(n for n, _ in asked.fields) == \
+                ['Accept-Language', 'Cache-Control', 'Cookie', 'Host']
+            return asked.client
+        fr, us = (f'http://www.{c}.test:{site.port}/a' for c in ('fr', 'us'))
+        assert exit_of(fr, 'ann') == '127.0.0.31'
+        assert exit_of(there.url, 'ann', there) == '127.0.0.32'
+        assert exit_of(us, 'ann') == '127.0.0.33'
+        assert exit_of(us, 'dora') == '127.0.0.34'
+        assert exit_of(us, 'dora', port=second) == '127.0.0.35'
+        denied(p, 'GET', f'http://abuse7.test:{site.port}/', 'http_access deny abuse')
+        for url in (f'http://www.us.test:{site.port}/PIXEL.gif', 'http://tracker.test/'):
+            with p.connect() as c:
+                c.send(request('GET', url))
+                assert c.is_closed()
+            assert decided(p, url)[-1] == 'http_access deny trackers'
+    finally:
+        far.close()
+
+
+def test_branch_proxies(load, site):
+    page = put(site, '/a', ok(b'x', 'Cache-Control: no-store'))
+    p = load('branch-proxies', *(f'www.{h}.test' for h in ('kiosk', 'desk', 'any')), port2=free_port())
+
+    def url(host):
+        return f'http://www.{host}.test:{site.port}/a'
+
+    def via(branch, client):
+        return {'source': f'127.0.0.{branch}', 'fields': [f'X-Forwarded-For: {client}']}
+    kiosk, rest = 'http_access allow kiosk kiosk_sites any_hours', 'http_access allow desks any_hours'
+    allowed(p, url('kiosk'), kiosk, 1, 'X-Forwarded-For: 10.20.9.4', source='127.0.0.5')
+    denied(p, 'GET', url('any'), 'http_access deny kiosk', **via(5, '10.20.9.4'))
+    allowed(p, url('any'), rest, 2, 'X-Forwarded-For: 10.20.1.1', source='127.0.0.6')
+    allowed(p, url('desk'), 'http_access allow desks intranet', 1, 'X-Forwarded-For: 10.21.0.99', source='127.0.0.5')
+    denied(p, 'GET', url('any'), 'http_access deny all', 3, **via(5, '10.21.0.100'))
+    denied(p, 'GET', url('any'), 'http_access deny all', 4, **via(5, '10.20.1.1, 203.0.113.7'))
+    denied(p, 'GET', url('any'), 'http_access deny all', 5, **via(9, '10.20.1.1'))
+    denied(p, 'GET', url('any'), 'http_access deny branch_itself', 6, source='127.0.0.5')
+    assert page.requests[1].get('X-Forwarded-For') == '10.20.1.1'
+    soon(lambda: p.read('branch.log').count('\n') == 8, 'all are logged')
+    assert [t.split()[0] for t in p.read('branch.log').splitlines()] == \
+        ['10.20.9.4', '10.20.9.4', '10.20.1.1', '10.21.0.99', '10.21.0.100', '203.0.113.7', '127.0.0.9', '127.0.0.5']
+
+
+def test_split_files(load, site):
+    page = put(site, '/a', ok(b'x'))
+    p = load('split-files', 'www.banned.test', 'www.more.test', 'www.longer.test', 'www.any.test')
+
+    def url(host):
+        return f'http://www.{host}.test:{site.port}/a'
+    for host in ('banned', 'more'):
+        denied(p, 'GET', url(host), 'http_access deny banned')
+    denied(p, 'PUT', url('any'), 'http_access deny uploads')
+    allowed(p, url('any'), 'http_access allow here !continued', 2)
+    allowed(p, url('longer'), 'http_access allow here continued')
+    assert [r.get('X-Sent-By') for r in page.requests] == ['loligo-1', 'loligo-1']
+    p.write('conf.d/none-yet-a.conf', 'acl closed dstdomain .longer.test\nhttp_access deny closed\n')
+    p.signal(1)
+
+    def is_denied():
+        with p.connect() as c:
+            return c.get(url('longer')).status == 403
+    soon(is_denied, 'a file that came meanwhile counts')
+
+
+def test_mirrors_once(load, site, other):
+    one, two = (put(o, '/a-1.rpm', ok(b'r' * 100_000, 'Cache-Control: private')) for o in (site, other))
+    index = put(site, '/repomd.xml', ok(b'i', 'Cache-Control: no-store'))
+    p = load('mirrors-once', 'mirror1.test', 'mirror22.test', 'else.test')
+    urls = [f'http://mirror1.test:{site.port}', f'http://mirror22.test:{other.port}']
+    rule = 'http_access allow room'
+    with p.connect() as c:
+        part = c.get(urls[0] + one.path, 'Range: bytes=50000-50009')
+        assert (part.status, len(part.body)) == (206, 10)
+    one.wait_over(1)
+
+    def is_hit():
+        with p.connect() as c:
+            r = c.get(urls[1] + one.path, 'Cache-Control: no-cache')
+        return len(r.body) == 100_000 and r.get('X-Cache') == 'HIT from proxy.test'
+    soon(is_hit, 'stored as a whole; no reload')
+    assert (one.count, two.count) == (1, 0) and not one.requests[0].all('Range')
+    allowed(p, f'http://else.test:{other.port}{one.path}', rule)
+    assert two.count == 1, 'not a mirror'
+    for n in (1, 2):
+        allowed(p, f'http://else.test:{site.port}{index.path}', rule, n)
