@@ -534,6 +534,10 @@ const struct directive directives_working[] = {
           "hyphens and dots, parts of 63 bytes at the most, 253 in all." },
     { "allow_underscore", &kind_switch, AT(allow_underscore), "on",
       .meaning = "Admits host names with an underscore; off counts with check_hostnames on only." },
+    { "host_verify_strict", &kind_switch, AT(host_verify_strict), "off",
+      .meaning =
+          "on: a request whose Host names another host or port than its URL (or CONNECT's target) gets 409.\noff: "
+          "the URL counts, and Host goes on as the URL has it. One without Host (HTTP/1.0) passes." },
     { "request_header_max_size", &kind_size, AT(request_header_max_size), "64 KB",
       .meaning = "Larger request heads are refused (431; 414 when it is the URL).", .low = KB, .high = 16 * MB },
     { "reply_header_max_size", &kind_size, AT(reply_header_max_size), "64 KB",

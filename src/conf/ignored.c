@@ -282,8 +282,6 @@ const struct directive directives_ignored[] = {
       .aliases = "clientside_mark" },
     REFUSE("mark_client_connection", NULL, MARKS, "marks on connections"),
     REFUSE("qos_flows", NULL, MARKS, "marks by where a response came from"),
-    REFUSE("host_verify_strict", "off", "Host would not be checked against where the client connected",
-           "Host must fit the destination"),
     REFUSE("ssl_bump", "none all|splice all", BUMP, "looking into TLS"),
     REFUSE("neighbor_type_domain", NULL, "use cache_peer_access", "other types of peers by domain"),
     REFUSE("wccp_router", "0.0.0.0|any_addr", "routers would send nothing here", "WCCP version 1"),

@@ -267,7 +267,7 @@ struct settings {
 
     /* protocol */
     bool x_cache, cache_status;
-    bool check_hostnames, allow_underscore;
+    bool check_hostnames, allow_underscore, host_verify_strict;
     enum uri_whitespace uri_whitespace;
     bool acl_uses_indirect_client, log_uses_indirect_client;
     bool client_db;

@@ -48,6 +48,7 @@ struct effective { /* the pieces the canonical URI is made of */
     struct span scheme, host, path;
     bool ipv6;
     uint16_t port;
+    bool says_port; /* of a Host field: it has one */
 };
 
 /* HTTP/1.1 needs exactly one Host, valid (RFC 9112 section 3.2); HTTP/1.0 may have none. `judged` is the target's
@@ -55,7 +56,6 @@ struct effective { /* the pieces the canonical URI is made of */
 static bool read_host(const struct head *h, struct span judged, struct effective *e, bool *present, const char **what)
 {
     const struct head_field *f = head_find(h, TOKEN_HOST);
-    bool has_port;
 
     *present = f != NULL;
     if (f == NULL) {
@@ -72,11 +72,37 @@ static bool read_host(const struct head *h, struct span judged, struct effective
     }
     if (judged.len > 0 && span_eq(field_value(h, f), judged))
         return true;
-    if (!authority_parse(field_value(h, f), &e->host, &e->ipv6, &e->port, &has_port, what))
+    if (!authority_parse(field_value(h, f), &e->host, &e->ipv6, &e->port, &e->says_port, what))
         return false;
-    if (!has_port)
+    if (!e->says_port)
         e->port = 80;
     return true;
+}
+
+static struct span without_dot(struct span host)
+{
+    return host.len > 1 && host.p[host.len - 1] == '.' ? span_of(host.p, host.len - 1) : host;
+}
+
+/* host_verify_strict: does Host, as read_host() found it, name what the target does? A target without a host has nothing to
+ * disagree with, and a Host without a port means the scheme's, of which a tunnel has none. */
+static bool host_agrees(const struct request *r, const struct uri *u, const struct effective *host)
+{
+    if (u->authority.len == 0 || host->host.len == 0)
+        return true;
+    return host->ipv6 == u->host_is_ipv6 && span_eq_nocase(without_dot(host->host), without_dot(u->host)) &&
+           (host->port == u->port || (r->method == METHOD_CONNECT && !host->says_port));
+}
+
+/* False with *error and *what. */
+static bool host_verified(const struct request *r, const struct uri *u, const struct effective *host,
+                          const struct request_origin *o, enum error_id *error, const char **what)
+{
+    if (!o->settings->host_verify_strict || host_agrees(r, u, host))
+        return true;
+    *error = ERR_CONFLICT_HOST;
+    *what = "Host names another host or port than the URL (host_verify_strict on)";
+    return false;
 }
 
 static bool accel_authority(const struct request_origin *o, bool host_present, struct effective *e, const char **what)
@@ -110,13 +136,13 @@ static bool effective_uri(struct request *r, const struct uri *u, const struct r
     if (!read_host(r->head, u->authority, &from_host, &present, what))
         return false;
     if (u->form == URI_ABSOLUTE) { /* absolute-form wins over Host (RFC 9112 section 3.2.2) */
-        *e = (struct effective){ u->scheme, u->host, u->path, u->host_is_ipv6, u->port };
+        *e = (struct effective){ u->scheme, u->host, u->path, u->host_is_ipv6, u->port, false };
         if (!span_eq_nocase(u->scheme, SPAN("http"))) {
             *error = ERR_UNSUP_REQ;
             *what = "only http:// and CONNECT are forwarded so far";
             return false;
         }
-        return true;
+        return host_verified(r, u, &from_host, o, error, what);
     }
     *e = from_host;
     e->path = u->form == URI_ASTERISK ? SPAN("/") : u->path;
@@ -199,7 +225,7 @@ static bool understand_target(struct request *r, struct span target, const struc
     }
     *what = "URL too long";
     if (r->method == METHOD_CONNECT) {
-        struct effective ignored = { .port = 0 };
+        struct effective from_host = { .port = 0 };
         bool present;
 
         if (!connect_target(r, &u, text, capacity))
@@ -211,7 +237,8 @@ static bool understand_target(struct request *r, struct span target, const struc
             *what = "CONNECT to an accelerator port";
             return false;
         }
-        return read_host(r->head, u.authority, &ignored, &present, what);
+        return read_host(r->head, u.authority, &from_host, &present, what) &&
+               host_verified(r, &u, &from_host, o, error, what);
     }
     if (!effective_uri(r, &u, o, &e, error, what))
         return false;
@@ -352,6 +379,8 @@ bool request_from_head(struct request *r, const struct head *h, const struct req
     if (!read_target(r, o, text, capacity, error, what)) {
         if (*error == ERR_UNSUP_REQ)
             *status = 501;
+        else if (*error == ERR_CONFLICT_HOST)
+            *status = 409;
         return false;
     }
     expect = head_find(h, TOKEN_EXPECT);
