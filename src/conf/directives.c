@@ -656,6 +656,15 @@ const struct directive directives_working[] = {
     { "hosts_file", &kind_string, AT(hosts_file), "/etc/hosts",
       .meaning = "Names that are looked up here before DNS is asked; none: no file." },
     { "append_domain", &kind_string, AT(append_domain), NULL, .meaning = "Put behind names without a dot." },
+    { "dns_defnames", &kind_switch, AT(dns_defnames), "off",
+      .meaning =
+          "The domains of resolv.conf's search list are tried behind names without a dot, in their order, then the "
+          "name\nitself. With append_domain only that is." },
+    { "dns_packet_max", &kind_signed_size, AT(dns_packet_max), "none",
+      .meaning =
+          "How long an answer of a DNS server may be by UDP (EDNS); longer ones come by TCP. none: 512 bytes. More "
+          "than 4096\nbytes is 4096.",
+      .flags = MAY_BE_NEGATIVE, .low = 512, .high = 65535 },
     { "dns_timeout", &kind_duration, AT(dns_timeout), "30 seconds",
       .meaning = "How long one name or address may take to look up." },
     { "dns_retransmit_interval", &kind_duration, AT(dns_retransmit_interval), "5 seconds",

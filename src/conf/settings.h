@@ -294,6 +294,8 @@ struct settings {
 
     /* names */
     char *hosts_file, *append_domain;
+    bool dns_defnames;
+    int64_t dns_packet_max; /* bytes; -1: no EDNS */
     int64_t dns_timeout, dns_retransmit_interval, positive_dns_ttl, negative_dns_ttl;
     int client_ip_max_connections; /* -1: any number */
     int ipcache_size, fqdncache_size;

@@ -167,13 +167,53 @@ static int tries_within(int64_t timeout_us, int64_t retransmit_us)
     return tries;
 }
 
-struct dns *dns_new(struct worker *w, const struct resolver_config *config, dns_answered *answered)
+/* c-ares has no buffer for longer answers. */
+#define PACKET_MOST 4096
+
+/* EDNS (RFC 6891): servers may send longer answers by UDP. One that doesn't know it is asked again without. */
+static int packets_set(struct ares_options *options, int64_t packet_max)
+{
+    if (packet_max <= 0)
+        return 0;
+    options->flags |= ARES_FLAG_EDNS;
+    options->ednspsz = packet_max < PACKET_MOST ? (int)packet_max : PACKET_MOST;
+    return ARES_OPT_EDNSPSZ;
+}
+
+static void library_needed(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, library_init);
+}
+
+char **dns_search_list(size_t *n)
+{
+    struct ares_options found = { 0 };
+    ares_channel channel; /* one of its own, that reads resolv.conf whole */
+    char **list = NULL;
+    int mask;
+
+    *n = 0;
+    library_needed();
+    if (ares_init(&channel) != ARES_SUCCESS)
+        return NULL;
+    if (ares_save_options(channel, &found, &mask) == ARES_SUCCESS) {
+        list = xcalloc((size_t)found.ndomains + 1, sizeof *list);
+        for (int i = 0; i < found.ndomains; i++)
+            list[(*n)++] = xstrdup(found.domains[i]);
+        ares_destroy_options(&found);
+    }
+    ares_destroy(channel);
+    return list;
+}
+
+struct dns *dns_new(struct worker *w, const struct resolver_config *config, dns_answered *answered)
+{
     static char only_dns[] = "b"; /* the hosts file is ours to read */
     struct dns *d = xcalloc(1, sizeof *d);
     struct ares_options options = { 0 };
-    int status;
+    int status, mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS | ARES_OPT_SOCK_STATE_CB;
 
     d->worker = w;
     d->answered = answered;
@@ -183,8 +223,9 @@ struct dns *dns_new(struct worker *w, const struct resolver_config *config, dns_
         d->retransmit_us = d->timeout_us;
     list_init(&d->sockets);
     list_init(&d->questions);
-    pthread_once(&once, library_init);
-    /* No search list: append_domain is the rule here. Sockets aren't kept open between bursts of questions, so that the
+    library_needed();
+    /* No search list of c-ares's: the resolver says what is put behind a name. The flag alone doesn't keep
+     * ares_getaddrinfo() from searching (1.18); no domains do. Sockets aren't kept open between bursts of questions, so that the
      * source port keeps changing (RFC 5452). */
     options.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES;
     options.timeout = (int)(d->retransmit_us / 1000);
@@ -192,9 +233,8 @@ struct dns *dns_new(struct worker *w, const struct resolver_config *config, dns_
     options.lookups = only_dns;
     options.sock_state_cb = on_socket_state;
     options.sock_state_cb_data = d;
-    status = ares_init_options(&d->channel, &options,
-                               ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS |
-                                   ARES_OPT_SOCK_STATE_CB);
+    mask |= packets_set(&options, config->packet_max);
+    status = ares_init_options(&d->channel, &options, mask | ARES_OPT_DOMAINS);
     if (status == ARES_SUCCESS && config->n_servers > 0)
         status = servers_set(d->channel, config->servers, config->n_servers);
     if (status != ARES_SUCCESS) {

@@ -22,6 +22,8 @@ typedef void dns_answered(void *ctx, const struct dns_answer *a, bool final);
 
 /* Never NULL (exits with a message when c-ares refuses). Uses the servers and times of config. */
 struct dns *dns_new(struct worker *w, const struct resolver_config *config, dns_answered *answered);
+/* The search list of resolv.conf (or LOCALDOMAIN) as it is now: *n names; they and the array are the caller's. */
+char **dns_search_list(size_t *n);
 /* What is outstanding is dropped without an answer. */
 void dns_free(struct dns **holder);
 void dns_ask(struct dns *d, const char *name, void *ctx);

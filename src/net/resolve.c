@@ -39,6 +39,7 @@ struct name {
     struct answer *answer;
     int64_t expires, asked_at, used; /* monotonic */
     bool asking;
+    size_t tried; /* of the search list, for this question */
     size_t len;
     char text[];
 };
@@ -55,6 +56,8 @@ struct resolver {
     struct dns *dns;
     struct hosts *hosts;
     char *append_domain; /* without its leading dot; NULL: none */
+    char **search;       /* what is tried behind dotless names, in this order, before they are asked for as they are */
+    size_t n_search;
     int64_t positive_ttl_max, negative_ttl;
     struct side sides[RESOLVE_DIRECTIONS];
     size_t mask;
@@ -303,6 +306,42 @@ static void count_retrieved(struct side *s, const struct dns_answer *a)
     s->stats.retrieved_cname += a->cnames;
 }
 
+/* What is put behind this name; NULL: nothing. */
+static const char *suffix_of(const struct resolver *r, const struct name *n)
+{
+    const char *suffix = r->append_domain != NULL ? r->append_domain
+                         : n->tried < r->n_search ? r->search[n->tried]
+                                                  : NULL;
+
+    if (suffix == NULL || memchr(n->text, '.', n->len) != NULL || n->len + 1 + strlen(suffix) > NAME_MAX_LEN)
+        return NULL;
+    return suffix;
+}
+
+/* The name as DNS is asked for it. */
+static void ask_next_form(struct resolver *r, struct name *n)
+{
+    const char *suffix = suffix_of(r, n);
+    char text[NAME_MAX_LEN + 2];
+
+    if (suffix != NULL)
+        sprintf(text, "%.*s.%s", (int)n->len, n->text, suffix);
+    else
+        sprintf(text, "%.*s", (int)n->len, n->text);
+    dns_ask(r->dns, text, n); /* n may be gone after that */
+}
+
+/* There is none of that name in this domain: is there another to try? */
+static bool asks_on(struct resolver *r, struct name *n, const struct dns_answer *a, bool final)
+{
+    if (!final || a->status != RESOLVE_NO_NAME || n->direction != RESOLVE_ADDRESSES || r->append_domain != NULL ||
+        n->tried >= r->n_search || memchr(n->text, '.', n->len) != NULL)
+        return false;
+    n->tried++;
+    ask_next_form(r, n);
+    return true;
+}
+
 static void dns_has_answered(void *ctx, const struct dns_answer *a, bool final)
 {
     struct name *n = ctx;
@@ -310,6 +349,8 @@ static void dns_has_answered(void *ctx, const struct dns_answer *a, bool final)
     struct side *s = side_of(n);
     int64_t keep = seconds_to_keep(r, a);
 
+    if (asks_on(r, n, a, final))
+        return;
     answer_unref(&n->answer);
     n->answer = answer_of(a);
     n->expires = worker_mono(r->worker) + keep * US_PER_S;
@@ -337,21 +378,11 @@ static void begin_asking(struct name *n)
     count(r->worker->counters, DNS_LOOKUPS, 1);
 }
 
-/* The name as DNS is asked for it. */
 static void ask_addresses(struct resolver *r, struct name *n)
 {
-    char text[NAME_MAX_LEN + 2];
-    struct span s = span_of(n->text, n->len);
-    bool dotted = memchr(s.p, '.', s.len) != NULL;
-
     begin_asking(n);
-    memcpy(text, s.p, s.len);
-    text[s.len] = '\0';
-    if (!dotted && r->append_domain != NULL && s.len + 1 + strlen(r->append_domain) <= NAME_MAX_LEN) {
-        text[s.len] = '.';
-        strcpy(text + s.len + 1, r->append_domain);
-    }
-    dns_ask(r->dns, text, n); /* n may be gone after that */
+    n->tried = 0;
+    ask_next_form(r, n);
 }
 
 /* What is known without a question. */
@@ -499,6 +530,8 @@ struct resolver *resolver_new(struct worker *w, const struct resolver_config *co
     for (int d = 0; d < RESOLVE_DIRECTIONS; d++)
         list_init(&r->sides[d].lru);
     list_init(&r->ready);
+    if (config->search)
+        r->search = dns_search_list(&r->n_search);
     r->hosts = hosts_read(config->hosts_file);
     r->dns = dns_new(w, config, dns_has_answered);
     return r;
@@ -527,6 +560,9 @@ void resolver_free(struct resolver **holder)
     for (int d = 0; d < RESOLVE_DIRECTIONS; d++)
         forget(&r->sides[d]);
     hosts_free(&r->hosts);
+    for (size_t i = 0; i < r->n_search; i++)
+        free(r->search[i]);
+    free(r->search);
     free(r->append_domain);
     free(r->buckets);
     free(r);

@@ -17,6 +17,8 @@ struct resolver_config {
     int64_t retransmit_us;                  /* dns_retransmit_interval */
     int64_t positive_ttl_max, negative_ttl; /* seconds: positive_dns_ttl, negative_dns_ttl */
     const char *append_domain;              /* NULL: none */
+    bool search;                            /* dns_defnames: without it, resolv.conf's domains behind dotless names */
+    int64_t packet_max;                     /* dns_packet_max: bytes an answer by UDP may have (EDNS); -1, 0: 512 */
     size_t cache_max;                       /* names kept; ipcache_size */
     size_t named_max;                       /* addresses kept with their names; fqdncache_size */
 };

@@ -163,6 +163,8 @@ static struct resolver *make_resolver(struct proxy_worker *pw)
         .positive_ttl_max = s->positive_dns_ttl / US_PER_S,
         .negative_ttl = s->negative_dns_ttl / US_PER_S,
         .append_domain = s->append_domain,
+        .search = s->dns_defnames,
+        .packet_max = s->dns_packet_max,
         .cache_max = (size_t)s->ipcache_size,
         .named_max = (size_t)s->fqdncache_size,
     };

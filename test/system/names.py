@@ -19,6 +19,7 @@ class NameServer:
         self.names = {k.replace('_', '.'): v for k, v in names.items()}
         self.asked = []  # (name, type)
         self.first = []  # (name, IPv4 address): A records in front of each answer's own, asked for or not
+        self.sizes = []  # what EDNS says answers may have, 0: no EDNS
         self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         for last in range(2, 250):
             self.host = f'127.53.0.{last}'
@@ -56,6 +57,8 @@ class NameServer:
         name, question = '.'.join(labels).lower(), query[12:at + 5]
         kind, = struct.unpack('!H', query[at + 1:at + 3])
         self.asked.append((name, kind))
+        additional, = struct.unpack('!H', query[10:12])
+        self.sizes.append(struct.unpack('!BHH', query[at + 5:at + 10])[2] if additional else 0)
         found = self.names.get(name, NXDOMAIN)
         if found is SILENCE:
             return None

@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from client import Cut, request, soon
+from names import NameServer
 from origin import HANG, Broken, Origin, date, head, ok
 from proxy import wait_port
 from test_helpers import children, program
@@ -61,6 +62,39 @@ def test_append_domain(make_proxy, origin):
     page = origin.page(ok(b'x'))
     p = make_proxy('append_domain .site.test', hosts=('short.site.test',))
     assert p.get(f'http://short:{origin.port}{page.path}').status == 200
+
+
+@pytest.mark.parametrize('conf, asked', [
+    ('', ['short']), ('dns_defnames on\n', ['short.one.test', 'short.two.test']),
+    ('dns_defnames on\nappend_domain .three.test\n', ['short.three.test'])])
+def test_dns_defnames(make_proxy, origin, conf, asked):
+    page, server = origin.page(ok(b'x')), NameServer(short_two_test='127.0.0.1')
+    try:
+        p = make_proxy(f'workers 1\ndns_nameservers {server.host}\n{conf}', env={**os.environ, 'LOCALDOMAIN': 'one.test two.test'})
+
+        def names(host):
+            server.asked.clear()
+            status = p.get(f'http://{host}:{origin.port}{page.path}').status
+            return status, list(dict.fromkeys(name for name, _ in server.asked))
+        assert names('short') == (200 if 'short.two.test' in asked else 503, asked)
+        assert names('short.dotted') == (503, ['short.dotted'])
+        if len(asked) > 1:
+            assert names('short') == (200, []), 'kept'
+            assert names('absent') == (503, ['absent.one.test', 'absent.two.test', 'absent'])
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize('conf, size', [('', 0), ('dns_packet_max none\n', 0), ('dns_packet_max 1232 bytes\n', 1232),
+                                        ('dns_packet_max 65535 bytes\n', 4096)])
+def test_dns_packet_max(make_proxy, conf, size):
+    server = NameServer()
+    try:
+        p = make_proxy(f'dns_nameservers {server.host}\n{conf}')
+        assert p.get('http://absent.test/').status == 503
+        assert set(server.sizes) == {size}
+    finally:
+        server.close()
 
 
 def test_high_memory_warning(make_proxy):

@@ -140,6 +140,8 @@ EFFECTS = {
     'client_ip_max_connections': 'test_acls.py::test_the_limit_is_the_clients_behind_a_balancer',
     'dns_nameservers': 'test_errors.py::test_dns_answers',
     'hosts_file': 'test_corpus.py::test_agent_sandbox',
+    'dns_defnames': 'test_effects.py::test_dns_defnames',
+    'dns_packet_max': 'test_effects.py::test_dns_packet_max',
     'append_domain': 'test_effects.py::test_append_domain',
     'authenticate_ttl': 'test_auth_helpers.py::test_logins_that_are_not_used_are_forgotten',
     'authenticate_cache_garbage_interval': 'test_auth_helpers.py::test_logins_that_are_not_used_are_forgotten',
