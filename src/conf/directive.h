@@ -95,8 +95,8 @@ char *place_text(struct place at);
 
 /* kind.c */
 extern const struct directive_kind kind_size, kind_signed_size, kind_duration, kind_count, kind_count64, kind_percent,
-    kind_switch, kind_tristate, kind_string, kind_text, kind_field_names, kind_eviction, kind_forwarded_for,
-    kind_relaxed, kind_debug_options, kind_nameservers, kind_quoted_values;
+    kind_switch, kind_tristate, kind_string, kind_text, kind_field_names, kind_eviction, kind_eviction_judged,
+    kind_forwarded_for, kind_relaxed, kind_debug_options, kind_nameservers, kind_quoted_values;
 /* kind_access.c */
 extern const struct directive_kind kind_acl, kind_access, kind_cachemgr;
 /* kind_port.c, kind_peer.c, kind_refresh.c, kind_log.c, kind_upgrade.c, kind_size_limit.c, kind_error_page.c,

@@ -404,7 +404,9 @@ const struct directive directives_working[] = {
           "`none` is in no log\n"
           "named below it. The old form, /path name, works "
           "too, and\n"
-          "daemon: means stdio:. A log that can't be written never stops traffic, but with on-error=die.",
+          "daemon: means stdio:. A log that can't be written never stops traffic, but with on-error=die. One that "
+          "can't "
+          "be\nopened has no lines until it can be; at a reload, the old configuration stays.",
       .flags = REPEATS, .aliases = "cache_access_log" },
     { "logfile_rotate", &kind_count, AT(logfile_rotate), "10",
       .meaning =

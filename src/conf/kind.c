@@ -380,9 +380,8 @@ static const struct {
 };
 #define N_POLICY_NAMES (sizeof policy_names / sizeof policy_names[0])
 
-static void parse_eviction(struct reading *r, const struct directive *d, const struct line *l)
+static void read_eviction(struct reading *r, const struct line *l, enum eviction_policy *at)
 {
-    enum eviction_policy *at = field(r, d);
     struct span word = l->words[1].text;
     bool heap = span_eq(word, SPAN("heap"));
     const struct word *bad;
@@ -398,6 +397,21 @@ static void parse_eviction(struct reading *r, const struct directive *d, const s
     bad = &l->words[heap ? 2 : 1];
     diag_error(r->report, bad->at, similar_word(heap ? heap_words : eviction_words, bad->text),
                "unknown replacement policy '%.*s'", QUOTED_ARG(bad->text));
+}
+
+static void parse_eviction(struct reading *r, const struct directive *d, const struct line *l)
+{
+    read_eviction(r, l, field(r, d));
+}
+
+/* Of a cache that isn't there; what is wrong with it is said all the same. */
+static void judge_eviction(struct reading *r, const struct directive *d, const struct line *l)
+{
+    enum eviction_policy unused;
+
+    (void)d;
+    if (words_between(r, l, 1, 2))
+        read_eviction(r, l, &unused);
 }
 
 static void print_eviction(const struct settings *s, const struct directive *d, struct strbuf *out)
@@ -523,6 +537,7 @@ const struct directive_kind kind_string = { parse_string, print_string };
 const struct directive_kind kind_text = { parse_text, print_string };
 const struct directive_kind kind_field_names = { parse_field_names, print_field_names };
 const struct directive_kind kind_eviction = { parse_eviction, print_eviction };
+const struct directive_kind kind_eviction_judged = { judge_eviction, NULL };
 const struct directive_kind kind_forwarded_for = { parse_forwarded_for, print_forwarded_for };
 const struct directive_kind kind_relaxed = { parse_relaxed, print_switch };
 const struct directive_kind kind_debug_options = { parse_debug_options, print_debug_options };

@@ -73,6 +73,22 @@ static bool resolve_name(const struct reading *r, struct span name, struct addr 
     return out->family != 0;
 }
 
+/* What stands where the port should: it may be missing. */
+static void say_no_port(struct reading *r, const struct word *w, struct span port)
+{
+    struct span text = w->text;
+    struct place place = w->at;
+    struct addr a;
+
+    if (addr_parse(text, &a) || (port.len == text.len && text.len > 0 && (text.p[0] < '0' || text.p[0] > '9'))) {
+        diag_error(r->report, place, NULL, "'%.*s' has no port: ADDRESS:PORT is wanted, such as %.*s:3128",
+                   QUOTED_ARG(text), QUOTED_ARG(text));
+        return;
+    }
+    place.column += (unsigned)(w->quoted ? 0 : port.p - text.p);
+    diag_error(r->report, place, NULL, "'%.*s' is no port: 1 to 65535 are", QUOTED_ARG(port));
+}
+
 static bool read_address(struct reading *r, const struct word *w, struct addr *at)
 {
     struct span text = w->text, host = SPAN_NONE, port = text;
@@ -84,10 +100,7 @@ static bool read_address(struct reading *r, const struct word *w, struct addr *a
         port = span_of(colon + 1, (size_t)(text.p + text.len - colon) - 1);
     }
     if (!port_number(port, &number)) {
-        struct place place = w->at;
-
-        place.column += (unsigned)(w->quoted ? 0 : port.p - text.p);
-        diag_error(r->report, place, NULL, "'%.*s' is no port: 1 to 65535 are", QUOTED_ARG(port));
+        say_no_port(r, w, port);
         return false;
     }
     if (host.len == 0) {

@@ -223,6 +223,8 @@ static void read_ignored(struct reading *r, const struct directive *d, const str
 
     if (is_harmless(d, l))
         return;
+    if (d->kind != NULL)
+        d->kind->parse(r, d, l);
     switch (d->class) {
     case WORKS:
     case ACCEPTED: break;

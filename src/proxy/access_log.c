@@ -101,7 +101,9 @@ struct opening {
     bool is_new;
 };
 
-static bool open_one(struct access_log *l, const struct settings *s, const struct log_setting *log, struct opening *o)
+/* What a start does without, so that there is service at all, a reload isn't to lose: the log that is written then goes on. */
+static bool open_one(struct access_log *l, const struct settings *s, const struct log_setting *log, bool reload,
+                     struct opening *o)
 {
     struct log_place *known = find_place(l, log->place);
 
@@ -110,8 +112,13 @@ static bool open_one(struct access_log *l, const struct settings *s, const struc
     o->fd = log_place_open(o->place);
     if (o->fd >= 0)
         return true;
+    if (!reload && !log->on_error_die) {
+        log_line(LOG_ERROR, "ERROR: can't open access log %s: %s; its lines are dropped until that is possible",
+                 log->place, strerror(errno));
+        return true;
+    }
     log_line(LOG_ERROR, "ERROR: can't open access log %s: %s", log->place, strerror(errno));
-    return !log->on_error_die; /* lines are dropped until it can be opened (faults.md) */
+    return false;
 }
 
 static void undo(struct opening *o, size_t n)
@@ -162,7 +169,7 @@ static void mark_wanted(struct access_log *l, const struct settings *s)
     }
 }
 
-static bool take_settings(struct access_log *l, const struct settings *s)
+static bool take_settings(struct access_log *l, const struct settings *s, bool reload)
 {
     struct opening *o;
     size_t n = 0, n_new = 0;
@@ -180,7 +187,7 @@ static bool take_settings(struct access_log *l, const struct settings *s)
         known = find_place(l, log->place);
         if (known != NULL && atomic_load(&known->wanted))
             continue; /* open already */
-        ok = open_one(l, s, log, &o[n]);
+        ok = open_one(l, s, log, reload, &o[n]);
         n_new += o[n++].is_new;
     }
     if (ok && atomic_load(&l->writer.n_places) + n_new > LOG_PLACES_MAX) {
@@ -208,7 +215,7 @@ bool access_log_open(struct access_log **out, const struct settings *s, unsigned
         abort();
     memset(l->workers, 0, workers * sizeof l->workers[0]);
     log_writer_init(&l->writer);
-    if (!take_settings(l, s)) {
+    if (!take_settings(l, s, false)) {
         access_log_close(&l);
         return false;
     }
@@ -223,7 +230,7 @@ void access_log_start(struct access_log *l)
 
 bool access_log_reconfigure(struct access_log *l, const struct settings *s)
 {
-    bool ok = take_settings(l, s);
+    bool ok = take_settings(l, s, true);
 
     log_writer_wake(&l->writer); /* descriptors were handed over */
     return ok;

@@ -13,11 +13,12 @@
 
 struct access_log; /* the logs of one process */
 
-/* Opens the files (before privileges are dropped) and starts no thread yet. False: a line in cache.log said why. */
+/* Opens the files (before privileges are dropped) and starts no thread yet. What can't be opened is tried again, but with
+ * on-error=die. False: a line in cache.log said why. */
 bool access_log_open(struct access_log **out, const struct settings *s, unsigned workers);
 void access_log_start(struct access_log *l);
-/* Other files, formats or ACLs after a reload; lines already in the rings still go to the old ones. False:
- * unchanged. */
+/* Other files, formats or ACLs after a reload; lines already in the rings still go to the old ones. False: one can't
+ * be opened, nothing has changed; a line in cache.log said why. */
 bool access_log_reconfigure(struct access_log *l, const struct settings *s);
 /* USR1: keep .0, .1 ... up to logfile_rotate, 0 reopens only; no line is lost. */
 void access_log_rotate(struct access_log *l, int keep);

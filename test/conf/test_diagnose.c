@@ -30,6 +30,19 @@ static const struct {
     { "cache_peer a parent 1 0\ncache_peer a parent 2 0",
       "t:2:12: error: a cache_peer named 'a' is there already: tell them apart by name=\n" },
     { "http_port 127.0.0.1:99999", "t:1:21: error: '99999' is no port: 1 to 65535 are\n" },
+    { "http_port 127.0.0.1",
+      "t:1:11: error: '127.0.0.1' has no port: ADDRESS:PORT is wanted, such as 127.0.0.1:3128\n" },
+    { "http_port [::1]", "t:1:11: error: '[::1]' has no port: ADDRESS:PORT is wanted, such as [::1]:3128\n" },
+    { "http_port proxy.test",
+      "t:1:11: error: 'proxy.test' has no port: ADDRESS:PORT is wanted, such as proxy.test:3128\n" },
+    { "http_port 312x", "t:1:11: error: '312x' is no port: 1 to 65535 are\n" },
+    { "cache_replacement_policy heap foo", "t:1:31: error: unknown replacement policy 'foo'\n" },
+    { "cache_replacement_policy heap LFUDA", "" },
+    { "on_unsupported_protocol tunnel all",
+      "t:1:1: warning: on_unsupported_protocol is not implemented, ignored: connections aren't redirected here nor "
+      "tunnels "
+      "decrypted, which is what it is about; what isn't HTTP gets an error page, so lead it past the proxy or through "
+      "CONNECT\n" },
     { "http_port 8080 acel", "t:1:16: error: unknown http_port option or bad value 'acel' (did you mean 'accel'?)\n" },
     { "http_port 8080 defaultsite=x", "t:1:16: error: http_port option 'defaultsite=x' needs accel as well\n" },
     { "refresh_pattern . 0 20% 4320 ignore-relod",

@@ -99,7 +99,8 @@ static void rows_are_complete_and_names_unique(void **state)
 
         if (directive_find(span_str(d->name)) != (int)i)
             fail_msg("%s is there twice", d->name);
-        if (d->meaning == NULL || d->meaning[0] == '\0' || (d->class == WORKS) != (d->kind != NULL))
+        if (d->meaning == NULL || d->meaning[0] == '\0' || (d->class == WORKS && d->kind == NULL) ||
+            (d->class != WORKS && d->class != ACCEPTED && d->kind != NULL))
             fail_msg("%s lacks something", d->name);
         if (d->class == REFUSED && d->instead == NULL)
             fail_msg("%s is refused without a word about why", d->name);
@@ -381,6 +382,11 @@ static const struct {
     { "memory_replacement_policy heap LFUDA", FINE },
     { "memory_replacement_policy heap", ERROR },
     { "memory_replacement_policy clock", ERROR },
+    { "cache_replacement_policy lru", FINE },
+    { "cache_replacement_policy heap GDSF", FINE },
+    { "cache_replacement_policy heap foo", ERROR },
+    { "cache_replacement_policy clock", ERROR },
+    { "cache_replacement_policy", ERROR },
     { "debug_options ALL,1 33,2 rotate=1", FINE },
     { "debug_options 33", ERROR },
     { "debug_options x,2", ERROR },

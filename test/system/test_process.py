@@ -281,6 +281,22 @@ def test_a_bad_file_changes_nothing(make_proxy, origin, supervised):
     assert p.get(page.url).status == 200
 
 
+@pytest.mark.parametrize('supervised', [False, True], ids=['-N', '--foreground'])
+def test_a_log_that_cannot_be_opened(make_proxy, origin, supervised):
+    """A start serves without it; a reload leaves everything as it is, the log that is written as well."""
+    page = origin.page(ok(b'x', FRESH))
+    p = make_proxy('access_log stdio:{dir}/later/access.log\n', supervised=supervised)
+    p.wait_cache_log(r"ERROR: can't open access log .*/later/access\.log: No such file or directory; its lines are dropped")
+    assert p.get(page.url).status == 200
+    q = make_proxy(supervised=supervised)
+    q.configure('access_log stdio:{dir}/none/access.log\nhttp_access deny all\n')
+    q.signal(signal.SIGHUP)
+    q.wait_cache_log(r"ERROR: can't open access log .*/none/access\.log: No such file or directory\n")
+    q.wait_cache_log('stays as it was|in force stays')
+    q.given = ''
+    assert [q.get(page.url).status for _ in range(2)] == [200, 200] and q.line_count() == 2
+
+
 def test_ports_come_and_go(make_proxy, origin):
     page = origin.page(ok(b'x', FRESH))
     second = free_port()
