@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 
 from client import Client, soon
 from origin import DEADLINE
@@ -201,18 +202,35 @@ class Proxy:
         return Client(self.port, **options)
 
     @contextlib.contextmanager
-    def logging(self, what):
+    def logging(self, method, url):
         """Ends when what it asks has its line in access.log: workers hand lines over on their own, so that only what is logged
         already is sure to stand before what another worker logs later."""
-        before = self.line_count()
+        logged = self.line_awaited(method, url)
         yield
         if 'access_log' not in self.given:
-            soon(lambda: self.line_count() > before, f'a line in access.log for {what}')
+            soon(logged, f'a line in access.log for {method} {url}')
 
     def ask(self, method, url, *fields, body=b''):
         """On a connection of its own, logged when it returns."""
-        with self.logging(f'{method} {url}'), self.connect() as c:
+        with self.logging(method, url), self.connect() as c:
             return c.ask(method, url, *fields, body=body)
+
+    def line_awaited(self, method, url):
+        """Says, when called, whether a line more for the URL is there. Any line is taken for it when half a second passed
+        without, but not before: an earlier test may not have waited for all of its own. That is for what is logged
+        under another URL: rewritten ones, and those of requests that were not understood."""
+        path = url.partition('?')[0].partition('://')[2].partition('/')[2]
+        began = time.monotonic()
+
+        def counts():
+            lines = self.read('access.log').split('\n')[:-1]
+            return len(lines), sum(f' {method} ' in line and f'/{path}' in line for line in lines)
+        before = counts()
+
+        def is_there():
+            now = counts()
+            return now[1] > before[1] or (now[0] > before[0] and time.monotonic() > began + 0.5)
+        return is_there
 
     def line_count(self):
         return self.read('access.log').count('\n')

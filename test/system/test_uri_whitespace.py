@@ -7,7 +7,7 @@ FRESH = 'Cache-Control: max-age=600'
 
 
 def send(p, url, host):
-    with p.logging(url), p.connect() as c:
+    with p.logging('GET', url.partition(' ')[0]), p.connect() as c:
         c.send(f'GET {url} HTTP/1.1\r\nHost: {host}\r\n\r\n'.encode())
         return c.response()
 
