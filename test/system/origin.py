@@ -193,8 +193,14 @@ class Request(Message):
 class Exchange:
     """What a callable step gets: the request, and the means to answer it."""
 
-    def __init__(self, origin, connection, request, n):
-        self.origin, self.connection, self.request, self.n = origin, connection, request, n
+    def __init__(self, origin, connection, request, n, reader):
+        self.origin, self.connection, self.request, self.n, self.reader = origin, connection, request, n, reader
+
+    def read_body(self):
+        """Of a page that answers early: when the steps before have said what they had to."""
+        self.request.read_body(self.reader)
+        self.origin.note()
+        return self.request.body
 
 
 class Page:
@@ -302,7 +308,7 @@ class Origin:
             if not page.early:
                 request.read_body(reader)
                 self.note()
-            return self.play(sock, script, Exchange(self, number, request, n))
+            return self.play(sock, script, Exchange(self, number, request, n, reader))
         finally:
             request.over = True
             self.note()

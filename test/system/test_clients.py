@@ -1,7 +1,6 @@
-"""Real programs at both ends: curl, ab, wrk, squidclient, the Prometheus exporter, apt-get, and nginx as origin."""
+"""Real programs at both ends: curl, ab, wrk, squidclient, the Prometheus exporter, and nginx as origin."""
 import contextlib
 import gzip
-import hashlib
 import os
 import re
 import subprocess
@@ -151,56 +150,6 @@ def test_prometheus_squid_exporter(make_proxy, origin):
     assert metrics['squid_client_http_errors_total'] == '1'
     assert metrics['squid_server_http_requests_total'] == '1'
     assert any(k.startswith('squid_HTTP_Requests_All_50') for k in metrics), 'service_times was read too'
-
-
-@needs('apt-get')
-@needs('dpkg-deb')
-def test_apt_get(make_proxy, origin, tmp_path):
-    """update and download from a local repository, twice: the second time from the cache."""
-    tree = tmp_path / 'pkg/DEBIAN'
-    tree.mkdir(parents=True)
-    control = ('Package: loligo-test\nVersion: 1.0\nArchitecture: all\nMaintainer: Nobody <nobody@example.com>\n'
-               'Description: nothing at all\n')
-    (tree / 'control').write_text(control)
-    (tmp_path / 'pkg/data').write_bytes(os.urandom(300000))
-    run('dpkg-deb', '--build', '--root-owner-group', tmp_path / 'pkg', tmp_path / 'x.deb')
-    deb = (tmp_path / 'x.deb').read_bytes()
-    packages = (f'{control}Filename: ./loligo-test_1.0_all.deb\nSize: {len(deb)}\n'
-                f'SHA256: {hashlib.sha256(deb).hexdigest()}\n\n').encode()
-    files = {'Packages': packages, 'Packages.gz': gzip.compress(packages, mtime=0)}
-    release = 'Suite: ./\nDate: {}\nSHA256:\n{}'.format(
-        time.strftime('%a, %d %b %Y %H:%M:%S UTC', time.gmtime()),
-        ''.join(f' {hashlib.sha256(b).hexdigest()} {len(b)} {n}\n' for n, b in files.items()))
-    files |= {'Release': release.encode(), 'loligo-test_1.0_all.deb': deb}
-    first = origin.page(ok())
-    base = first.path
-    pages = {}
-    for name, content in files.items():
-        pages[name] = origin.page(ok(content, FRESH, 'Last-Modified: Tue, 01 Dec 2020 00:00:00 GMT'))
-        origin.pages[f'{base}/./{name}'] = pages[name]  # as apt writes it for a repository of one directory
-    p = make_proxy()
-
-    def apt(n, *args):
-        root = tmp_path / f'apt{n}'
-        for d in ('state/lists/partial', 'cache/archives/partial', 'etc', 'out'):
-            (root / d).mkdir(parents=True, exist_ok=True)
-        (root / 'etc/sources.list').write_text(f'deb [trusted=yes] http://origin.test:{origin.port}{base} ./\n')
-        (root / 'status').touch()
-        options = {'Dir::State': root / 'state', 'Dir::State::status': root / 'status', 'Dir::Cache': root / 'cache',
-                   'Dir::Etc::SourceList': root / 'etc/sources.list', 'Dir::Etc::SourceParts': '/dev/null',
-                   'Dir::Etc::Parts': '/dev/null', 'Dir::Etc::Main': '/dev/null', 'Dir::Etc::Preferences': '/dev/null',
-                   'Dir::Etc::PreferencesParts': '/dev/null', 'Dir::Etc::TrustedParts': '/dev/null',
-                   'APT::Sandbox::User': 'root', 'Acquire::http::Proxy': f'http://127.0.0.1:{p.port}',
-                   'Acquire::Languages': 'none', 'APT::Get::List-Cleanup': 'false'}
-        return run('apt-get', '-q', *[x for k, v in options.items() for x in ('-o', f'{k}={v}')], *args,
-                   cwd=root / 'out')
-    for n in (1, 2):
-        apt(n, 'update')
-        apt(n, 'download', 'loligo-test')
-        assert (tmp_path / f'apt{n}/out/loligo-test_1.0_all.deb').read_bytes() == deb
-    url = f'http://origin.test:{origin.port}{base}/./loligo-test_1.0_all.deb'
-    assert p.codes(url, 2) == ['TCP_MISS/200', 'TCP_MEM_HIT/200']
-    assert pages['loligo-test_1.0_all.deb'].count == 1
 
 
 @needs('nginx')

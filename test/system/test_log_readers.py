@@ -24,9 +24,10 @@ def run(*args, stdin=subprocess.DEVNULL):
 
 @pytest.fixture
 def logs(make_proxy, origin):
-    """A proxy with a log of each usual format, and in each of them: 3 misses, 2 hits, an odd URL, a tunnel, an error."""
+    """A log of each usual format, and in each of them: 3 misses, 2 hits, an odd URL, a tunnel, an error."""
     p = make_proxy('access_log {dir}/squid.log squid\naccess_log {dir}/common.log common\n'
-                   'access_log {dir}/combined.log combined\nacl blocked dstdomain blocked.test\nhttp_access deny blocked')
+                   'access_log {dir}/combined.log combined\nacl blocked dstdomain blocked.test\n'
+                   'http_access deny blocked')
     pages = [origin.page(ok(b'x' * 1000, FRESH, 'Content-Type: text/html')) for _ in range(3)]
     for page in (*pages, *pages[:2]):
         p.get(page.url, AGENT, 'Referer: http://ref.test/')
@@ -57,7 +58,8 @@ def test_goaccess(logs, name, options):
     assert (general['total_requests'], general['valid_requests'], general['failed_requests']) == (8, 8, 0)
     hits = {row['data']: row['hits']['count'] for row in report['requests']['data']}
     assert hits[pages[1].url] == 2
-    statuses = {item['data'][:3]: item['hits']['count'] for row in report['status_codes']['data'] for item in row['items']}
+    statuses = {item['data'][:3]: item['hits']['count']
+                for row in report['status_codes']['data'] for item in row['items']}
     assert statuses == {'200': 7, '403': 1}
     if name == 'combined.log':
         assert any('Firefox' in item['data'] for row in report['browsers']['data'] for item in row.get('items', []))
