@@ -10,7 +10,8 @@ import urllib.request
 import pytest
 
 from client import soon
-from origin import DEADLINE, ok
+from names import NameServer
+from origin import DEADLINE, RESET, ok
 from proxy import NAME, free_port, needs, parse_counters, wait_port
 
 FRESH = 'Cache-Control: max-age=600'
@@ -116,6 +117,12 @@ def background(*args, port, **options):
         process.wait(DEADLINE)
 
 
+def scrape(port):
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(f'http://127.0.0.1:{port}/metrics', timeout=DEADLINE) as r:
+        return dict(line.rsplit(' ', 1) for line in r.read().decode().splitlines() if not line.startswith('#'))
+
+
 @needs('prometheus-squid-exporter')
 def test_prometheus_squid_exporter(make_proxy, origin):
     """Its metrics are the page's numbers."""
@@ -127,9 +134,7 @@ def test_prometheus_squid_exporter(make_proxy, origin):
     port = free_port()
     with background('prometheus-squid-exporter', '-squid-hostname', '127.0.0.1', '-squid-port', p.port,
                     '-listen', f'127.0.0.1:{port}', port=port):
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(f'http://127.0.0.1:{port}/metrics', timeout=DEADLINE) as r:
-            metrics = dict(line.rsplit(' ', 1) for line in r.read().decode().splitlines() if not line.startswith('#'))
+        metrics = scrape(port)
     assert metrics['squid_up{host="127.0.0.1"}'] == '1'
     n = p.counters()
 
@@ -150,6 +155,55 @@ def test_prometheus_squid_exporter(make_proxy, origin):
     assert metrics['squid_client_http_errors_total'] == '1'
     assert metrics['squid_server_http_requests_total'] == '1'
     assert any(k.startswith('squid_HTTP_Requests_All_50') for k in metrics), 'service_times was read too'
+
+
+@needs('prometheus-squid-exporter')
+def test_every_metric_of_the_exporter_moves(make_proxy, origin):
+    """Those of a disk cache and of FTP are there, and stay 0."""
+    names = NameServer(named_test='127.0.0.1')
+    p = make_proxy(f'dns_nameservers {names.host}')
+    hit, post = origin.page(ok(b'x' * 5000, FRESH)), origin.page(ok(b'x' * 5000))
+    port, nobody = free_port(), free_port()
+    with background('prometheus-squid-exporter', '-squid-hostname', '127.0.0.1', '-squid-port', p.port,
+                    '-listen', f'127.0.0.1:{port}', port=port):
+        before = scrape(port)
+        p.get(hit.url), p.get(hit.url)
+        assert p.get(f'http://named.test:{origin.port}{hit.path}').status == 200
+        names.close()
+        p.ask('POST', post.url, 'Content-Length: 5000', body=b'x' * 5000)
+        p.get(f'http://127.0.0.1:{nobody}/')
+        assert p.get(origin.page([RESET]).url).status == 502
+        with p.connect() as c:
+            c.ask('CONNECT', origin.authority, f'Host: {origin.authority}')
+            c.ask('POST', post.path, f'Host: {origin.authority}', 'Content-Length: 5000', body=b'x' * 5000)
+        with p.connect() as c:
+            assert c.ask('CONNECT', f'127.0.0.1:{nobody}', f'Host: 127.0.0.1:{nobody}').status == 503
+        soon(lambda: sum(line.method == 'CONNECT' for line in p.lines()) == 2, 'both tunnels are over')
+        after = scrape(port)
+    counters = {k for k in after if k.startswith(('squid_client_http_', 'squid_server_', 'squid_swap_'))}
+    assert len(counters) == 25 and counters <= set(before)
+    still = {k for k in counters if float(after[k]) <= float(before[k])}
+    assert still == {f'squid_{x}_total' for x in (
+        'server_ftp_requests', 'server_ftp_errors', 'server_ftp_kbytes_in_kbytes', 'server_ftp_kbytes_out_kbytes',
+        'swap_ins', 'swap_outs', 'swap_files_cleaned')}
+    assert {k.rpartition('_')[0] for k in after if re.search(r'_\d+$', k)} == \
+        {'squid_HTTP_Requests_All', 'squid_Cache_Misses', 'squid_Cache_Hits', 'squid_Near_Hits', 'squid_DNS_Lookups'}
+    for median in ('squid_Cache_Misses_95', 'squid_HTTP_Requests_All_95', 'squid_DNS_Lookups_95'):
+        assert float(after[median]) > 0, median
+
+
+@needs('prometheus-squid-exporter')
+def test_the_exporter_has_a_login(make_proxy):
+    """Its login is a user of the proxy's (Proxy-Authorization): for http_access, not for cachemgr_passwd."""
+    p = make_proxy('auth_param basic file {dir}/users\nacl known proxy_auth ann\nhttp_access allow known manager\n'
+                   'http_access deny manager', start=False)
+    p.write('users', 'ann:' + run('openssl', 'passwd', '-6', 'secret'))
+    p.start()
+    for password, up in (('secret', '1'), ('wrong', '0')):
+        port = free_port()
+        with background('prometheus-squid-exporter', '-squid-hostname', '127.0.0.1', '-squid-port', p.port,
+                        '-listen', f'127.0.0.1:{port}', '-squid-login', 'ann', '-squid-password', password, port=port):
+            assert scrape(port)['squid_up{host="127.0.0.1"}'] == up
 
 
 @needs('nginx')
