@@ -26,6 +26,7 @@ struct program {
     char *name; /* for messages, once it has left */
     pid_t pid;
     struct stream io, errors;
+    struct worker_timer io_later, errors_later; /* reads on: others had their turn */
     struct strbuf out, in, said;
     size_t out_at;
     struct list_node asked; /* struct helper_question */

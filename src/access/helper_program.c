@@ -18,13 +18,31 @@
 #define SAYING_MAX 500
 #define SAYINGS_A_SECOND 20
 #define TRIES_MAX 2
+/* Bytes of answers read in one turn of the worker's loop. */
+#define TURN_MAX (4 * WORKER_SCRATCH)
+/* Of its own words, whatever it says, no more than a helping each so long are read: a program that says more waits in its write(), and
+ * the worker has time for others. */
+#define WORDS_PAUSE 5000 /* microseconds */
 
 /* --- programs --------------------------------------------------------------------------------------------------- */
 
+/* Its answers don't count any more. */
+static void close_io(struct program *g)
+{
+    worker_timer_clear(&g->io_later);
+    stream_close(&g->io, false);
+}
+
+static void close_errors(struct program *g)
+{
+    worker_timer_clear(&g->errors_later);
+    stream_close(&g->errors, false);
+}
+
 static void program_free(struct program *g)
 {
-    stream_close(&g->io, false);
-    stream_close(&g->errors, false);
+    close_io(g);
+    close_errors(g);
     sb_free(&g->out);
     sb_free(&g->in);
     sb_free(&g->said);
@@ -49,7 +67,7 @@ void program_send_away(struct program *g)
     atomic_store_explicit(&p->running, p->n_programs, memory_order_relaxed);
     g->pool = NULL;
     g->name = xstrdup(p->name);
-    stream_close(&g->io, false);
+    close_io(g);
     g->leaving_since = worker_mono(p->host->worker);
     list_append(&p->host->leaving, &g->node);
 }
@@ -172,16 +190,15 @@ static bool take_lines(struct program *g)
     return true;
 }
 
-static void talk(struct program *g, unsigned what)
+static void read_on(struct worker_timer *t);
+
+/* As far as it goes in this turn. */
+static void take_answers(struct program *g)
 {
     struct stream *s = &g->io;
     char *scratch = s->worker->scratch;
 
-    if ((what & STREAM_WRITABLE) && !flush(g))
-        return;
-    if (!(what & (STREAM_READABLE | STREAM_ENDED)))
-        return;
-    for (;;) {
+    for (size_t taken = 0; taken < TURN_MAX;) {
         ssize_t n = stream_recv(s, scratch, WORKER_SCRATCH);
 
         if (n == STREAM_AGAIN)
@@ -190,10 +207,21 @@ static void talk(struct program *g, unsigned what)
             program_fails(g, NULL);
             return;
         }
+        taken += (size_t)n;
         sb_add(&g->in, scratch, (size_t)n);
         if (!take_lines(g))
             return;
     }
+    worker_timer_set(s->worker, &g->io_later, 0, read_on);
+}
+
+static void read_on(struct worker_timer *t)
+{
+    struct program *g = CONTAINER_OF(t, struct program, io_later);
+    struct helper_pool *p = g->pool;
+
+    take_answers(g);
+    helper_settle(p);
 }
 
 static void io_ready(struct stream *s, unsigned what)
@@ -201,33 +229,54 @@ static void io_ready(struct stream *s, unsigned what)
     struct program *g = CONTAINER_OF(s, struct program, io);
     struct helper_pool *p = g->pool;
 
-    talk(g, what);
+    if ((!(what & STREAM_WRITABLE) || flush(g)) && (what & (STREAM_READABLE | STREAM_ENDED)) && !g->io_later.set)
+        take_answers(g);
     helper_settle(p);
 }
 
-/* Its words, in cache.log. */
+/* A line of its own words is over. */
+static void say(struct program *g)
+{
+    const char *name = g->pool != NULL ? g->pool->name : g->name;
+
+    if (g->said.len > 0 && g->sayings++ < SAYINGS_A_SECOND)
+        log_line(LOG_IMPORTANT, "%s: process %ld: %.*s", name, (long)g->pid, SPAN_ARG(sb_view(&g->said)));
+    g->said.len = 0;
+}
+
+static void add_words(struct program *g, struct span words)
+{
+    for (size_t i = 0; i < words.len; i++) {
+        char c = words.p[i];
+
+        if (c == '\n')
+            say(g);
+        else if (g->said.len < SAYING_MAX)
+            sb_char(&g->said, (unsigned char)c < ' ' ? ' ' : c);
+    }
+}
+
+/* A helping of what it says on standard error, for cache.log. */
+static void listen_on(struct worker_timer *t)
+{
+    struct program *g = CONTAINER_OF(t, struct program, errors_later);
+    struct stream *s = &g->errors;
+    ssize_t n = stream_recv(s, s->worker->scratch, WORKER_SCRATCH);
+
+    if (n > 0) {
+        add_words(g, span_of(s->worker->scratch, (size_t)n));
+        worker_timer_set(s->worker, t, WORDS_PAUSE, listen_on);
+    } else if (n != STREAM_AGAIN) {
+        close_errors(g);
+    }
+}
+
 static void errors_ready(struct stream *s, unsigned what)
 {
     struct program *g = CONTAINER_OF(s, struct program, errors);
-    const char *name = g->pool != NULL ? g->pool->name : g->name;
-    char *scratch = s->worker->scratch;
-    ssize_t n;
 
-    if (!(what & (STREAM_READABLE | STREAM_ENDED)))
-        return;
-    while ((n = stream_recv(s, scratch, WORKER_SCRATCH)) > 0) {
-        for (ssize_t i = 0; i < n; i++) {
-            if (scratch[i] != '\n' && g->said.len < SAYING_MAX) {
-                sb_char(&g->said, (unsigned char)scratch[i] < ' ' ? ' ' : scratch[i]);
-            } else if (scratch[i] == '\n') {
-                if (g->said.len > 0 && g->sayings++ < SAYINGS_A_SECOND)
-                    log_line(LOG_IMPORTANT, "%s: process %ld: %.*s", name, (long)g->pid, SPAN_ARG(sb_view(&g->said)));
-                g->said.len = 0;
-            }
-        }
-    }
-    if (n != STREAM_AGAIN)
-        stream_close(s, false);
+    if ((what & (STREAM_READABLE | STREAM_ENDED)) && !g->errors_later.set)
+        listen_on(&g->errors_later);
 }
 
 /* NULL: it can't be started; the pool waits. */

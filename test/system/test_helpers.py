@@ -265,6 +265,19 @@ def test_what_it_says_is_in_cache_log(start, origin):
     p.wait_cache_log('url_rewrite_program: process \\d+: I was asked')
 
 
+def test_one_that_never_stops_talking(start, origin):
+    """On standard error, faster than it is read: a worker's loop is there for others too."""
+    page = origin.page(ok(b'asked', KEEP))
+    p = start("""
+        import subprocess
+        flood = [subprocess.Popen(['yes', 'x' * 400], stdout=2) for _ in range(3)]
+        def answer(url, rest): return 'ERR'
+        """, 'workers 1\n')
+    for _ in range(100):
+        assert p.get(page.url).body == b'asked'
+    soon(lambda: 'xxxx' in p.read('cache.log'), 'it is heard')
+
+
 def test_it_inherits_no_descriptors(start, origin):
     page = origin.page(ok(b'x'))
     p = start('def answer(url, rest): return "OK status=302 url=http://x.test/" + "_".join(sorted(os.listdir("/proc/self/fd")))')
