@@ -12,7 +12,7 @@ def wire(name):
 
 
 class NameServer:
-    """names: {name: address, list of addresses, NXDOMAIN, SERVFAIL or SILENCE}; others don't exist. That of an address, as
+    """names: {name: address, list of addresses, NXDOMAIN, SERVFAIL, SILENCE or what makes an answer of a query}; others don't exist. That of an address, as
     in called(), has names for addresses."""
 
     def __init__(self, **names):
@@ -62,6 +62,8 @@ class NameServer:
         found = self.names.get(name, NXDOMAIN)
         if found is SILENCE:
             return None
+        if callable(found):
+            return found(query)
         code = 3 if found is NXDOMAIN else 2 if found is SERVFAIL else 0
         addresses = [] if code else [found] if isinstance(found, str) else found
         records = [wire(n) for n in addresses] if kind == PTR else [socket.inet_pton(socket.AF_INET if kind == A else socket.AF_INET6, a) for a in addresses

@@ -69,6 +69,7 @@ def test_a_body_is_streamed(proxy, origin):
 
 
 def test_100_continue(proxy, origin):
+    """H07."""
     page = origin.page(ok(b'done'))
     with proxy.connect() as c:
         c.send(request('POST', page.url, 'Expect: 100-continue', 'Content-Length: 5'))

@@ -51,6 +51,7 @@ STORED = [
 
 @pytest.mark.parametrize('sent, answer, expected', [s[1:] for s in STORED], ids=[s[0] for s in STORED])
 def test_stored_or_not(proxy, origin, sent, answer, expected):
+    """V01, V02, V03, V06, and their like."""
     page = origin.page(ok(b'x', *answer))
     url = page.url + ('?a=b' if '?' in sent else '')
     sent = [f for f in sent if f != '?']

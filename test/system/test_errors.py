@@ -219,6 +219,7 @@ def test_head_gets_no_page(proxy):
 
 
 def test_nothing_from_the_url_gets_into_a_page(proxy):
+    """M03."""
     r = proxy.get('http://blocked.test/<script>alert(1)</script>', "Host: \"><b>")
     assert r.status in (400, 403)
     assert b'<script>' not in r.body and b'"><b>' not in r.body

@@ -195,6 +195,7 @@ def test_a_part_is_fetched_as_a_part(proxy, origin):
 @pytest.mark.parametrize('fields', [['Content-Range: bytes 5-2/1'], ['Content-Range: */*'], ['Content-Range: bytes 0-99999999999999999999/1'],
                                     ['Content-Range: bytes 0-1/11'], []])
 def test_k03_odd_parts_of_an_origin_are_never_kept(proxy, origin, fields):
+    """K03 of the caching rules and of the hostile inputs."""
     page = origin.page(message('HTTP/1.1 206 Partial Content', [*fields, 'Content-Length: 2', KEEP], b'23'), ok(BODY, KEEP))
     assert part(proxy, page, 'bytes=2-3').status in (206, 502)
     assert proxy.get(page.url).body == BODY
