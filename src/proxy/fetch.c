@@ -39,6 +39,7 @@ bool fetch_is_delayed(const struct fetch *f)
 void fetch_drop_connection(struct fetch *f)
 {
     worker_timer_clear(&f->again);
+    worker_timer_clear(&f->onward);
     worker_timer_clear(&f->expect);
     resolve_cancel(&f->query);
     connect_cancel(&f->connector);

@@ -63,6 +63,7 @@ struct fetch {
     bool paused;                /* the fill is full */
     struct delay_use delay;     /* how fast it may read */
     struct worker_timer again;  /* goes on reading */
+    struct worker_timer onward; /* goes on sending */
     struct worker_timer expect; /* the origin is late with its 100 */
     unsigned room_waits;
 };

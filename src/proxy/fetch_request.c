@@ -1,5 +1,8 @@
 #include "proxy/fetch_private.h"
 
+/* Bytes sent in one turn of the worker's loop: a client that sends as fast as its server reads must not hold it. */
+#define TURN_MAX (256u << 10)
+
 /* Another piece of body into the empty f->out. False: f is gone. *more: there is something to send. */
 static bool take_body(struct fetch *f, bool *more)
 {
@@ -21,13 +24,26 @@ static bool take_body(struct fetch *f, bool *more)
     return fetch_fail(f, ERR_INVALID_REQ, 0);
 }
 
+static void send_on(struct worker_timer *t)
+{
+    (void)fetch_pump_out(CONTAINER_OF(t, struct fetch, onward));
+}
+
 bool fetch_pump_out(struct fetch *f)
 {
+    size_t sent = 0;
+
+    if (f->onward.set)
+        return true;
     for (;;) {
         struct iovec v = stream_piece(sb_from(&f->out, f->out_at));
         bool more;
         ssize_t n;
 
+        if (sent >= TURN_MAX) {
+            worker_timer_set(f->pw->worker, &f->onward, 0, send_on);
+            return true;
+        }
         if (v.iov_len == 0) {
             f->out.len = f->out_at = 0;
             if (!take_body(f, &more))
@@ -51,6 +67,7 @@ bool fetch_pump_out(struct fetch *f)
         }
         count(counters_of(f->pw), SERVER_HTTP_KBYTES_OUT, (uint64_t)n);
         f->out_at += (size_t)n;
+        sent += (size_t)n;
         f->stamp = worker_mono(f->pw->worker);
     }
 }
