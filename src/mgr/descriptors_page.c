@@ -3,13 +3,14 @@
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/mem.h"
 #include "mgr/gathered.h"
 
-/* Looked at for what no worker knows: the lowest ones. Files, pipes and listening sockets are opened early; and reading a directory
- * of 100,000 would take 30 ms. */
-#define DESCRIPTORS_READ 8192
+/* Looked at for what no worker knows: the lowest ones. Files, pipes and listening sockets are opened early; and of a process with
+ * 100,000 the whole directory would take 30 ms. */
+#define DESCRIPTORS_READ 2048
 
 /* One line of the page: either a worker's, or one that only the kernel knows. */
 struct line {
@@ -46,8 +47,16 @@ static bool is_known(const struct lines *l, size_t n_known, int fd)
     return n_known > 0 && bsearch(&key, l->p, n_known, sizeof *l->p, by_number) != NULL;
 }
 
-/* The descriptors that no worker has told of, behind the known ones, which are in order. */
-static void add_others(struct lines *l)
+static bool is_socket(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+/* The descriptors that no worker has told of, behind the known ones, which are in order. sockets: of those too; else they may be a
+ * worker's without a row. */
+static void add_others(struct lines *l, bool sockets)
 {
     size_t n_known = l->n;
     DIR *dir = opendir("/proc/self/fd");
@@ -58,7 +67,7 @@ static void add_others(struct lines *l)
     for (int i = 0; i < DESCRIPTORS_READ && (e = readdir(dir)) != NULL; i++) {
         int fd = isdigit((unsigned char)e->d_name[0]) ? (int)strtol(e->d_name, NULL, 10) : -1;
 
-        if (fd >= 0 && fd != dirfd(dir) && !is_known(l, n_known, fd))
+        if (fd >= 0 && fd != dirfd(dir) && !is_known(l, n_known, fd) && (sockets || !is_socket(fd)))
             add_line(l, (struct line){ .fd = fd });
     }
     closedir(dir);
@@ -89,8 +98,8 @@ static void add_workers(struct page_request *r, struct strbuf *out, const struct
 }
 
 /* What the kernel calls it: a path; "socket:[1]", "pipe:[1]", "anon_inode:[eventpoll]". A file's place is how far it has been read
- * or written. False: it is gone meanwhile. A socket that isn't listed may be a worker's without a row: not shown if sockets is false. */
-static bool add_kernels(struct page_request *r, struct strbuf *out, int fd, bool sockets)
+ * or written. False: it is gone meanwhile. */
+static bool add_kernels(struct page_request *r, struct strbuf *out, int fd)
 {
     const char *log = r->q->settings->cache_log;
     char link[64], target[512];
@@ -108,8 +117,6 @@ static bool add_kernels(struct page_request *r, struct strbuf *out, int fd, bool
                 place > 0 ? (uint64_t)place : 0, false, "");
         add_escaped(out, span_str(target));
     } else if (strncmp(target, "socket:", 7) == 0) {
-        if (!sockets)
-            return false;
         add_row(out, fd, "Socket", 0, 0, false, 0, false, "");
         sb_str(out, "of no connection of a worker's");
     } else if (strncmp(target, "pipe:", 5) == 0) {
@@ -136,7 +143,7 @@ void filedescriptors_page(struct page_request *r, struct strbuf *out)
         add_line(&l, (struct line){ ((const struct view_descriptor *)all.p[i].row)->fd, all.p[i].row, all.p[i].text });
     if (l.n > 0)
         qsort(l.p, l.n, sizeof *l.p, by_number);
-    add_others(&l);
+    add_others(&l, sockets);
     if (l.n > 0)
         qsort(l.p, l.n, sizeof *l.p, by_number);
     sb_str(out, "Active file descriptors:\n"
@@ -148,7 +155,7 @@ void filedescriptors_page(struct page_request *r, struct strbuf *out)
         else if (l.p[i].v != NULL)
             shown++, add_workers(r, out, &l.p[i]);
         else if (shown < VIEW_ROWS)
-            shown += add_kernels(r, out, l.p[i].fd, sockets);
+            shown += add_kernels(r, out, l.p[i].fd);
     }
     add_missing(r, out, passed, "sockets of clients and servers");
     free(l.p);

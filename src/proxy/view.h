@@ -14,8 +14,8 @@
 #include "proxy/log_entry.h"
 
 /* Rows of a page, of all workers together; a worker gives its part of them, but as many as these. */
-#define VIEW_ROWS 2000
-#define VIEW_ROWS_LEAST 200
+#define VIEW_ROWS 1000
+#define VIEW_ROWS_LEAST 100
 /* Of a URL that is longer, the rest isn't kept. */
 #define VIEW_URL_MAX 4096
 
