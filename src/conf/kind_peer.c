@@ -101,18 +101,36 @@ static bool read_flag(struct peer_setting *p, struct span word)
         { "no-query", &p->no_query },
         { "proxy-only", &p->proxy_only },
         { "default", &p->is_default },
-        { "round-robin", &p->round_robin },
         { "originserver", &p->originserver },
-        { "userhash", &p->userhash },
-        { "sourcehash", &p->sourcehash },
-        { "carp", &p->carp },
-        { "weighted-round-robin", &p->round_robin }, /* without ICP nobody measures how far they are */
     };
 
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (span_eq(word, span_str(flags[i].name)))
             return *flags[i].to = true;
     return false;
+}
+
+const char *const peer_group_names[PEER_GROUPS] = {
+    [PEER_ROUND_ROBIN] = "round-robin",
+    [PEER_CARP] = "carp",
+    [PEER_USERHASH] = "userhash",
+    [PEER_SOURCEHASH] = "sourcehash",
+};
+
+static bool read_group(struct reading *r, struct peer_setting *p, const struct word *w)
+{
+    enum peer_group g = PEER_ROUND_ROBIN;
+
+    /* Without ICP nobody measures how far they are: weighted-round-robin goes by weight alone. */
+    if (!span_eq(w->text, SPAN("weighted-round-robin")))
+        while (g < PEER_GROUPS && !span_eq(w->text, span_str(peer_group_names[g])))
+            g++;
+    if (g == PEER_GROUPS)
+        return false;
+    if (p->group != PEER_ALONE && p->group != g)
+        diag_error(r->report, w->at, NULL, "a peer is in one of the groups carp, userhash, sourcehash, round-robin");
+    p->group = g;
+    return true;
 }
 
 static bool read_number(struct peer_setting *p, struct span word)
@@ -169,7 +187,7 @@ static void read_option(struct reading *r, struct peer_setting *p, const struct 
     for (size_t i = 0; pointless[i] != NULL; i++)
         if (begins(w->text, pointless[i]))
             return;
-    if (read_flag(p, w->text) || read_number(p, w->text))
+    if (read_flag(p, w->text) || read_group(r, p, w) || read_number(p, w->text))
         return;
     if (option_is(w->text, "carp-key", &value) && read_carp_key(p, value)) {
         ;
@@ -241,9 +259,6 @@ static void parse_peer(struct reading *r, const struct directive *d, const struc
     if (p->standby > 0 && p->max_conn > 0 && p->standby > p->max_conn)
         diag_error(r->report, l->words[1].at, NULL, "standby=%d is more than max-conn=%d allows", p->standby,
                    p->max_conn);
-    if (p->carp + p->userhash + p->sourcehash + p->round_robin > 1)
-        diag_error(r->report, l->words[1].at, NULL,
-                   "a peer is in one of the groups carp, userhash, sourcehash, round-robin");
     if (icp_port != 0 && !p->no_query)
         diag_error(r->report, l->words[4].at, NULL, "ICP is not supported: write 0 for its port, or no-query");
     if (peer_find(s, span_str(p->name)) != p)
@@ -275,20 +290,14 @@ static void print_peer(const struct settings *s, const struct directive *d, stru
             sb_str(out, " proxy-only");
         if (p->is_default)
             sb_str(out, " default");
-        if (p->round_robin)
-            sb_str(out, " round-robin");
+        if (p->group != PEER_ALONE)
+            sb_printf(out, " %s", peer_group_names[p->group]);
         if (p->weight != 1)
             sb_printf(out, " weight=%d", p->weight);
         if (p->originserver)
             sb_str(out, " originserver");
         if (p->connect_timeout != 0)
             sb_printf(out, " connect-timeout=%" PRId64, p->connect_timeout / US_PER_S);
-        if (p->carp)
-            sb_str(out, " carp");
-        if (p->userhash)
-            sb_str(out, " userhash");
-        if (p->sourcehash)
-            sb_str(out, " sourcehash");
         if (p->carp_key != 0)
             print_carp_key(p, out);
         if (p->max_conn != 0)
@@ -334,18 +343,18 @@ static void print_peer_access(const struct settings *s, const struct directive *
         }
 }
 
-static void weigh_group(struct settings *s, bool (*in_group)(const struct peer_setting *p))
+static void weigh_group(struct settings *s, enum peer_group g)
 {
     double *loads = xcalloc(s->n_peers + 1, sizeof *loads), *multipliers = xcalloc(s->n_peers + 1, sizeof *multipliers);
     size_t n = 0, k = 0;
 
     for (size_t i = 0; i < s->n_peers; i++)
-        if (in_group(&s->peers[i]))
+        if (s->peers[i].group == g)
             loads[n++] = s->peers[i].weight;
     if (n > 0)
         carp_multipliers(loads, n, multipliers);
     for (size_t i = 0; i < s->n_peers; i++)
-        if (in_group(&s->peers[i])) {
+        if (s->peers[i].group == g) {
             s->peers[i].member_hash = carp_member_hash(span_str(s->peers[i].name));
             s->peers[i].multiplier = multipliers[k++];
         }
@@ -353,26 +362,11 @@ static void weigh_group(struct settings *s, bool (*in_group)(const struct peer_s
     free(multipliers);
 }
 
-static bool in_carp(const struct peer_setting *p)
-{
-    return p->carp;
-}
-
-static bool in_userhash(const struct peer_setting *p)
-{
-    return p->userhash;
-}
-
-static bool in_sourcehash(const struct peer_setting *p)
-{
-    return p->sourcehash;
-}
-
 void peers_complete(struct reading *r)
 {
-    weigh_group(r->s, in_carp);
-    weigh_group(r->s, in_userhash);
-    weigh_group(r->s, in_sourcehash);
+    weigh_group(r->s, PEER_CARP);
+    weigh_group(r->s, PEER_USERHASH);
+    weigh_group(r->s, PEER_SOURCEHASH);
 }
 
 const struct directive_kind kind_peer = { parse_peer, print_peer };

@@ -30,14 +30,19 @@ struct port_setting { /* http_port */
 /* What of a URL chooses a carp peer (carp-key=). */
 enum carp_part { CARP_SCHEME = 1, CARP_HOST = 2, CARP_PORT = 4, CARP_PATH = 8, CARP_PARAMS = 16 };
 
+/* Who is chosen among several peers, by what: turns, the URL, the user, the client's address. */
+enum peer_group { PEER_ALONE, PEER_ROUND_ROBIN, PEER_CARP, PEER_USERHASH, PEER_SOURCEHASH, PEER_GROUPS };
+extern const char *const peer_group_names[PEER_GROUPS]; /* the options of cache_peer; NULL: PEER_ALONE */
+
 struct peer_setting { /* cache_peer */
     char *name, *host;
     uint16_t port;
-    bool originserver, is_default, round_robin, carp, userhash, sourcehash, proxy_only, no_query;
+    enum peer_group group;
+    bool originserver, is_default, proxy_only, no_query;
     bool passes_login; /* login=PASS, PASSTHRU: what the client sent for its proxy */
     int weight;
     unsigned carp_key;          /* enum carp_part */
-    uint32_t member_hash;       /* carp, userhash, sourcehash: of its name */
+    uint32_t member_hash;       /* of its name, for groups that choose by a hash */
     double multiplier;          /* by its weight in its group */
     int max_conn;               /* connections to it, those that rest included; 0: any number */
     int fail_limit, standby;    /* failures that make it dead; connections kept ready */

@@ -9,10 +9,11 @@ static void add_flags(struct strbuf *out, const struct peer_setting *p)
         bool set;
         const char *name;
     } flags[] = {
-        { p->originserver, "originserver" }, { p->is_default, "default" },
-        { p->round_robin, "round-robin" },   { p->carp, "carp" },
-        { p->userhash, "userhash" },         { p->sourcehash, "sourcehash" },
-        { p->proxy_only, "proxy-only" },     { p->no_query, "no-query" },
+        { p->originserver, "originserver" },
+        { p->is_default, "default" },
+        { p->group != PEER_ALONE, peer_group_names[p->group] },
+        { p->proxy_only, "proxy-only" },
+        { p->no_query, "no-query" },
     };
 
     sb_str(out, "Flags      :");
@@ -51,30 +52,13 @@ void server_list_page(struct page_request *r, struct strbuf *out)
 
 /* --- groups that choose by a hash --------------------------------------------------------------------------------- */
 
-typedef bool in_group(const struct peer_setting *p);
-
-static bool in_carp(const struct peer_setting *p)
-{
-    return p->carp;
-}
-
-static bool in_userhash(const struct peer_setting *p)
-{
-    return p->userhash;
-}
-
-static bool in_sourcehash(const struct peer_setting *p)
-{
-    return p->sourcehash;
-}
-
-static void add_group(const struct settings *s, in_group *is_member, struct strbuf *out)
+static void add_group(const struct settings *s, enum peer_group g, struct strbuf *out)
 {
     uint64_t requests = 0;
     int weights = 0;
 
     for (size_t i = 0; i < s->n_peers; i++)
-        if (is_member(&s->peers[i])) {
+        if (s->peers[i].group == g) {
             requests += server_health_requests(s->peers[i].health);
             weights += s->peers[i].weight;
         }
@@ -82,7 +66,7 @@ static void add_group(const struct settings *s, in_group *is_member, struct strb
     for (size_t i = 0; i < s->n_peers; i++) {
         const struct peer_setting *p = &s->peers[i];
 
-        if (is_member(p))
+        if (p->group == g)
             sb_printf(out, "%24s %10" PRIx32 " %10f %10f %10f\n", p->name, p->member_hash, p->multiplier,
                       weights > 0 ? (double)p->weight / weights : 0,
                       percentage(server_health_requests(p->health), requests) / 100);
@@ -91,15 +75,15 @@ static void add_group(const struct settings *s, in_group *is_member, struct strb
 
 void carp_page(struct page_request *r, struct strbuf *out)
 {
-    add_group(r->q->settings, in_carp, out);
+    add_group(r->q->settings, PEER_CARP, out);
 }
 
 void userhash_page(struct page_request *r, struct strbuf *out)
 {
-    add_group(r->q->settings, in_userhash, out);
+    add_group(r->q->settings, PEER_USERHASH, out);
 }
 
 void sourcehash_page(struct page_request *r, struct strbuf *out)
 {
-    add_group(r->q->settings, in_sourcehash, out);
+    add_group(r->q->settings, PEER_SOURCEHASH, out);
 }

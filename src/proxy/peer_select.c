@@ -59,21 +59,6 @@ static struct span source_key(const struct request *r, char *out)
     return span_str(out);
 }
 
-static bool in_carp(const struct peer_setting *p)
-{
-    return p->carp;
-}
-
-static bool in_userhash(const struct peer_setting *p)
-{
-    return p->userhash;
-}
-
-static bool in_sourcehash(const struct peer_setting *p)
-{
-    return p->sourcehash;
-}
-
 /* The parts of the URL that carp-key= names; all of it without one. */
 static struct span carp_key(const struct peer_setting *p, const struct request *r, char *out)
 {
@@ -112,12 +97,11 @@ static double score(const struct choice *c, const struct peer_setting *p, struct
 {
     char text[KEY_MAX];
 
-    return carp_score(p->carp ? carp_key(p, c->request, text) : key, p->member_hash, p->multiplier);
+    return carp_score(p->group == PEER_CARP ? carp_key(p, c->request, text) : key, p->member_hash, p->multiplier);
 }
 
 /* The members of a group, the highest score first. */
-static void add_hashed(struct choice *c, bool (*in_group)(const struct peer_setting *p), struct span key,
-                       enum hier_code hier)
+static void add_hashed(struct choice *c, enum peer_group g, struct span key, enum hier_code hier)
 {
     double scores[ROUTES_MAX];
     size_t first = c->n;
@@ -127,7 +111,7 @@ static void add_hashed(struct choice *c, bool (*in_group)(const struct peer_sett
         size_t at = c->n;
         double s;
 
-        if (!in_group(p) || c->n == c->max || !may_ask(c, p))
+        if (p->group != g || c->n == c->max || !may_ask(c, p))
             continue;
         s = score(c, p, key);
         add(c, p, hier);
@@ -155,7 +139,7 @@ static void add_robins(struct choice *c)
     unsigned weights = 0, turn;
 
     for (size_t i = 0; i < c->settings->n_peers && n < ROUTES_MAX; i++)
-        if (c->settings->peers[i].round_robin && may_ask(c, &c->settings->peers[i])) {
+        if (c->settings->peers[i].group == PEER_ROUND_ROBIN && may_ask(c, &c->settings->peers[i])) {
             robins[n++] = &c->settings->peers[i];
             weights += weight_of(robins[n - 1]);
         }
@@ -169,17 +153,12 @@ static void add_robins(struct choice *c)
 
 /* --- in order --------------------------------------------------------------------------------------------------- */
 
-static bool is_grouped(const struct peer_setting *p)
-{
-    return p->carp || p->userhash || p->sourcehash || p->round_robin;
-}
-
 static void add_in_order(struct choice *c, bool defaults, enum hier_code hier)
 {
     for (size_t i = 0; i < c->settings->n_peers; i++) {
         const struct peer_setting *p = &c->settings->peers[i];
 
-        if (!is_grouped(p) && p->is_default == defaults && may_ask(c, p))
+        if (p->group == PEER_ALONE && p->is_default == defaults && may_ask(c, p))
             add(c, p, hier);
     }
 }
@@ -189,14 +168,14 @@ static void add_parents(struct choice *c)
     char text[ADDR_TEXT_MAX];
 
     if (c->request->user.len > 0)
-        add_hashed(c, in_userhash, user_key(c->request, text), HIER_USERHASH_PARENT);
-    add_hashed(c, in_carp, SPAN_NONE, HIER_CARP);
-    add_hashed(c, in_sourcehash, source_key(c->request, text), HIER_SOURCEHASH_PARENT);
+        add_hashed(c, PEER_USERHASH, user_key(c->request, text), HIER_USERHASH_PARENT);
+    add_hashed(c, PEER_CARP, SPAN_NONE, HIER_CARP);
+    add_hashed(c, PEER_SOURCEHASH, source_key(c->request, text), HIER_SOURCEHASH_PARENT);
     add_robins(c);
     add_in_order(c, false, HIER_FIRSTUP_PARENT);
     add_in_order(c, true, HIER_DEFAULT_PARENT);
     if (c->request->user.len == 0) /* nobody to choose by: any of them */
-        add_hashed(c, in_userhash, SPAN_NONE, HIER_ANY_OLD_PARENT);
+        add_hashed(c, PEER_USERHASH, SPAN_NONE, HIER_ANY_OLD_PARENT);
 }
 
 /* --- the whole -------------------------------------------------------------------------------------------------- */
