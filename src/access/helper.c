@@ -259,6 +259,10 @@ void helper_ask(struct helper_pool *p, struct worker *w, struct helper_query *qu
     q->asker = w;
     q->query = query;
     query->question = q;
+    if (p->host == NULL) {
+        helper_give_up(q, "the process ends");
+        return;
+    }
     sb_span(&q->text, line);
     q->msg.run = asked;
     worker_post(p->host->worker, &q->msg);

@@ -58,7 +58,8 @@ struct helper_query {
      * static text. */
     void (*done)(struct helper_query *q, const struct helper_reply *reply, const char *why);
 };
-/* line: without channel and end; copied. done is called later, never from here. w: the asker's worker, whose thread this is. */
+/* line: without channel and end; copied. done is called later, never from here. w: the asker's worker, whose thread this is. After
+ * helpers_free(): the answer is HELPER_BH. */
 void helper_ask(struct helper_pool *p, struct worker *w, struct helper_query *q, struct span line);
 /* done won't be called. Idempotent. The asker's thread. */
 void helper_cancel(struct helper_query *q);

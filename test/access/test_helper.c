@@ -133,6 +133,28 @@ static void channels_may_answer_in_any_order(void **state)
     end();
 }
 
+/* What a worker's last messages ask when the programs have been sent away. */
+static void at_the_end_nobody_is_asked(void **state)
+{
+    (void)state;
+    run(ECHO, (struct helper_config){ .max = 1 });
+    ask(0, "x");
+    wait_for(1);
+    worker_stop(host);
+    worker_stop(asker);
+    worker_join(host);
+    worker_join(asker);
+    helpers_free(&helpers);
+    questions[1].query.done = done;
+    helper_ask(pool, asker, &questions[1].query, SPAN("y"));
+    helper_pool_close(&pool);
+    worker_free(&host);
+    worker_free(&asker);
+    assert_true(gate_passed(&answered));
+    assert_int_equal(questions[1].status, HELPER_BH);
+    assert_string_equal(questions[1].why, "the process ends");
+}
+
 /* As many as asked for, and each has one question. */
 static void more_programs_for_more_questions(void **state)
 {
@@ -387,6 +409,7 @@ int main(void)
         cmocka_unit_test(replies),
         cmocka_unit_test(it_answers_line_by_line),
         cmocka_unit_test(channels_may_answer_in_any_order),
+        cmocka_unit_test(at_the_end_nobody_is_asked),
         cmocka_unit_test(more_programs_for_more_questions),
         cmocka_unit_test(one_that_dies_is_replaced),
         cmocka_unit_test(one_that_always_dies_is_given_up),

@@ -216,6 +216,34 @@ def test_a_full_queue(start, origin):
 
 # --- trouble
 
+def test_the_process_ends_while_everything_waits(make_proxy, origin):
+    """Questions to a rewriter, a password check and an external ACL are under way when shutdown_lifetime is over."""
+    page = origin.page(ok(b'x'))
+    p = make_proxy(start=False)
+    path = program(p, 'def answer(*rest): open(sys.argv[0] + ".asked", "a").write("x"); return None')
+    p.configure(f'''workers 2\nshutdown_lifetime 1 second
+url_rewrite_program {path}
+auth_param basic program {path}
+external_acl_type slow %SRC {path}
+acl slow external slow
+acl known proxy_auth REQUIRED
+acl user req_header X-User .
+acl asked req_header X-Ask .
+http_access allow user known
+http_access allow asked slow
+http_access allow all''')
+    p.start()
+    fields = ('X: y', 'X-User: y\r\nProxy-Authorization: Basic YTpi', 'X-Ask: y')
+    clients = [p.connect() for _ in range(3 * len(fields))]
+    for i, c in enumerate(clients):
+        c.send(f'GET {page.url} HTTP/1.1\r\nHost: x\r\n{fields[i % len(fields)]}\r\n\r\n'.encode())
+    soon(lambda: len(p.read('helper.asked')) >= 3, 'all are asked')
+    p.stop()
+    for c in clients:
+        c.close()
+
+
+
 def test_one_that_dies_is_replaced(start, origin):
     page = origin.page(ok(b'x', KEEP))
     p = start('''
