@@ -166,24 +166,26 @@ static void connect_to(struct fetch *f, const struct addr *addrs, size_t n)
     f->connector = connect_start(f->pw->worker, addrs, n, &c, connected, f);
 }
 
+/* Why an address may not be connected to. */
+struct address_refusal {
+    struct access_verdict verdict;
+    const char *why; /* static text */
+};
+
 /* The address that is connected to is one that access lists were asked about (J22: DNS rebinding), and isn't our own. */
-static bool addresses_allowed(struct fetch *f, const struct addr *addrs, size_t n)
+static bool addresses_allowed(const struct fetch *f, const struct addr *addrs, size_t n, struct address_refusal *r)
 {
-    const char *why;
-    struct access_verdict v = request_access_going(f->settings, f->request, addrs, n, &why);
+    size_t i = 0;
 
-    if (v.answer == ACCESS_ALLOWED) {
-        size_t i = 0;
-
-        while (i < n && !address_loops(f->settings, &addrs[i]))
-            i++;
-        if (i == n)
-            return true;
-        v = (struct access_verdict){ 0 };
-        why = "forwarding loop: the address is this proxy's own";
-    }
-    if (f->owner != NULL)
-        transaction_address_denied(f->owner, &v, why);
+    r->verdict = request_access_going(f->settings, f->request, addrs, n, &r->why);
+    if (r->verdict.answer != ACCESS_ALLOWED)
+        return false;
+    while (i < n && !address_loops(f->settings, &addrs[i]))
+        i++;
+    if (i == n)
+        return true;
+    r->verdict = (struct access_verdict){ 0 };
+    r->why = "forwarding loop: the address is this proxy's own";
     return false;
 }
 
@@ -211,6 +213,7 @@ static void resolved(struct resolve_query *q, enum resolve_status status, const 
 {
     struct fetch *f = CONTAINER_OF(q, struct fetch, query);
     struct addr others[RESOLVE_ADDRS_MAX];
+    struct address_refusal refusal;
 
     fetch_log(f)->dns_us = worker_mono(f->pw->worker) - f->stamp;
     if (f->n_refusers > 0 && n > 0) {
@@ -227,7 +230,9 @@ static void resolved(struct resolve_query *q, enum resolve_status status, const 
             peer_failed(fetch_peer(f));
         fetch_log(f)->hier = HIER_NONE;
         (void)next_route(f, ERR_DNS_FAIL, status == RESOLVE_TIMEOUT ? ETIMEDOUT : 0);
-    } else if (fetch_peer(f) == NULL && !addresses_allowed(f, addrs, n)) {
+    } else if (fetch_peer(f) == NULL && !addresses_allowed(f, addrs, n, &refusal)) {
+        if (f->owner != NULL)
+            transaction_address_denied(f->owner, &refusal.verdict, refusal.why);
         (void)fetch_fail(f, ERR_ACCESS_DENIED, 0);
     } else {
         connect_to(f, addrs, n);
@@ -241,6 +246,7 @@ bool fetch_open_route(struct fetch *f)
     struct span host = peer ? span_str(peer->host) : f->request->uri.host;
     uint16_t port = peer ? peer->port : f->request->uri.port;
     struct departure departure = departure_of(f);
+    struct address_refusal refusal;
     int fd = -1;
 
     free(f->pool_name);
@@ -256,8 +262,8 @@ bool fetch_open_route(struct fetch *f)
         !f->upgrade)
         fd = pool_get(f->pw->pool, span_str(f->pool_name), f->settings->n_outgoing > 0 ? outgoing_fits : NULL,
                       &departure, &f->ends, &f->place);
-    /* It may have been opened for somebody who may go there. */
-    if (fd >= 0 && peer == NULL && !addresses_allowed(f, &f->ends.peer, 1)) {
+    /* It may have been opened for somebody who may go there. That says nothing of where a new one would go. */
+    if (fd >= 0 && peer == NULL && !addresses_allowed(f, &f->ends.peer, 1, &refusal)) {
         close(fd);
         fd = -1;
     }

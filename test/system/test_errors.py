@@ -250,6 +250,34 @@ def test_dst_acl_and_a_name_that_changes(make_proxy, name_server, origin):
         assert p.codes(url) == ['TCP_DENIED/403']
 
 
+def test_an_old_connection_that_may_not_be_used_is_not_a_denial(make_proxy, name_server, origin):
+    """A new one goes where the name leads now: the line that let it in is logged, not the one that spoke against the old."""
+    elsewhere = Origin('127.0.0.9', origin.port)
+    try:
+        here = origin.page(ok(b'here'))
+        elsewhere.page(ok(b'there'))
+        elsewhere.pages[here.path] = next(iter(elsewhere.pages.values()))
+        name_server.names['moving.test'] = '127.0.0.1'
+        p = make_proxy(start=False)
+        p.configure(f'dns_nameservers {name_server.host}\nworkers 1\npositive_dns_ttl 1 second\n'
+                       'acl ann src 127.0.0.5\nacl old dst 127.0.0.1\nacl known dstdomain moving.test\n'
+                       f'logformat rule %>Hs %Sl\naccess_log stdio:{p.path("rules")} rule\n'
+                       'http_access deny ann old\nhttp_access allow known')
+        p.start()
+        url = f'http://moving.test:{origin.port}{here.path}'
+        assert p.get(url).body == b'here'
+        name_server.names['moving.test'] = '127.0.0.9'
+
+        def goes_there():
+            with p.connect(source='127.0.0.5') as c:
+                return c.get(url).status == 200
+        soon(goes_there, 'the name leads elsewhere')
+        rules = {tuple(line.split()) for line in p.read('rules').splitlines()}
+        assert len([rule for rule in rules if rule[0] == '200']) == 1, rules
+    finally:
+        elsewhere.close()
+
+
 @pytest.mark.parametrize('bad', ['Host: a\xcfb', 'X y: z', 'Content-Length: 1\r\nContent-Length: 2'])
 def test_an_error_for_head_has_no_body(proxy, bad):
     """Not for one that isn't understood, either."""
