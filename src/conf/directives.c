@@ -459,7 +459,8 @@ const struct directive directives_working[] = {
     { "error_directory", &kind_string, AT(error_directory), NULL,
       .meaning = "A directory of error pages (files ERR_*) that replace the built-in ones for people at browsers. "
                  "%codes in them are\n"
-                 "Squid's. Programs that ask for JSON or plain text get the built-in forms.",
+                 "Squid's, and %r: FILE:LINE of the rule that denied it. Programs that ask for JSON\nor plain text get "
+                 "the built-in forms.",
       .flags = NONE_IS_NULL },
     { "deny_info", &kind_deny_info, AT(deny_infos), NULL,
       .meaning =
@@ -489,6 +490,11 @@ const struct directive directives_working[] = {
     { "cache_status", &kind_switch, AT(cache_status), "off",
       .meaning =
           "Adds Cache-Status (RFC 9211) to responses: why it was a hit or a miss. It tells clients of the inside." },
+    { "x_access_line", &kind_switch, AT(x_access_line), "off",
+      .meaning = "Adds X-Access-Line to responses: FILE:LINE of the access rule that let the request in or denied it. "
+                 "It tells "
+                 "clients\nhow this file is laid out; reply_header_add with %Sl does it for some. Error pages have %r "
+                 "for it." },
     { "forwarded_for", &kind_forwarded_for, AT(forwarded_for), "on",
       .meaning =
           "What X-Forwarded-For gets: the client (on), unknown (off), what the client sent (transparent), the client\n"

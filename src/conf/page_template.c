@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include "base/mem.h"
 
-/* Squid's letters. Those for what isn't here (FTP, helpers' messages) print nothing, as there for want of a value. */
-static const char letters[] = "aABcdDeEfFghHiIlLmMoOpPRsStTuUwWxXzZ";
+/* Squid's letters, and our r. Those for what isn't here (FTP, helpers' messages) print nothing, as there for want of a
+ * value. */
+static const char letters[] = "aABcdDeEfFghHiIlLmMoOpPrRsStTuUwWxXzZ";
 
 static bool is_code(const char *p, const char *end)
 {

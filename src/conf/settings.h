@@ -271,7 +271,7 @@ struct settings {
     char *cache_control_targets; /* field names, blanks between them; NULL: none */
 
     /* protocol */
-    bool x_cache, cache_status;
+    bool x_cache, cache_status, x_access_line;
     bool check_hostnames, allow_underscore, host_verify_strict;
     enum uri_whitespace uri_whitespace;
     bool acl_uses_indirect_client, log_uses_indirect_client;

@@ -106,11 +106,24 @@ static char *cache_status(const struct cache_outcome *o, const struct settings *
     return put(at, "\r\n");
 }
 
+/* Files are named by whoever configures the proxy; what can't stand in a field is a ? in it. */
+static char *access_line(const char *line, char *at)
+{
+    size_t len = strlen(line);
+
+    at = put(at, "X-Access-Line: ");
+    for (line += len > ACCESS_LINE_SHOWN ? len - ACCESS_LINE_SHOWN : 0; *line != '\0'; line++)
+        *at++ = (char)((unsigned char)*line < ' ' || *line == 0x7f ? '?' : *line);
+    return put(at, "\r\n");
+}
+
 size_t cache_outcome_fields(const struct cache_outcome *o, const struct settings *s, const struct x_cache *x, char *out)
 {
     char *at = x_cache(o, x, out);
 
     if (s->cache_status)
         at = cache_status(o, s, at);
+    if (s->x_access_line && o->access_line != NULL)
+        at = access_line(o->access_line, at);
     return (size_t)(at - out);
 }

@@ -1,5 +1,5 @@
 /* proxy/cache_outcome.h: what the cache made of a request, told to the client: X-Cache and X-Cache-Lookup as Squid writes them
- * (x_cache), Cache-Status (RFC 9211; cache_status). Pure. */
+ * (x_cache), Cache-Status (RFC 9211; cache_status), and X-Access-Line, the line of the configuration that decided (x_access_line). Pure. */
 #pragma once
 #include "conf/settings.h"
 
@@ -16,10 +16,13 @@ struct cache_outcome {
     const char *code;         /* "TCP_MISS"; NULL: none */
     const char *reason;       /* static text without quotes; NULL: none */
     uint16_t port;            /* that the client connected to */
+    const char *access_line;  /* FILE:LINE of the access rule that decided; NULL: none did */
 };
 
+/* Of a longer access_line the end is shown. */
+#define ACCESS_LINE_SHOWN 200
 /* With a visible_hostname of 255 bytes. */
-#define CACHE_OUTCOME_MAX 1280
+#define CACHE_OUTCOME_MAX (1280 + 20 + ACCESS_LINE_SHOWN)
 /* X-Cache and X-Cache-Lookup for [hit][lookup], whole for the first port and up to the port for others: made once, for they are
  * part of every hit. len 0: x_cache is off. */
 struct x_cache {

@@ -66,6 +66,9 @@ void client_conn_error(struct client_conn *c, const struct error_answer *a)
         .request = a->r ? a->r->head : NULL,
         .now = worker_wall(pw->worker) / US_PER_S,
         .head_only = head_only,
+        .access_line = a->access_line != NULL ? a->access_line
+                       : a->r != NULL         ? a->r->access_line
+                                              : NULL,
     };
     struct log_entry e;
     const char *mime, *name;
@@ -100,7 +103,7 @@ void client_conn_error(struct client_conn *c, const struct error_answer *a)
             .age = -1,
             .close = c->close_after,
             .minor_version = a->r == NULL || a->r->minor_version,
-            .outcome = { .code = log_tag_rows[a->tag].text, .port = c->local.port },
+            .outcome = { .code = log_tag_rows[a->tag].text, .port = c->local.port, .access_line = ctx.access_line },
         };
         char *at = sb_reserve(&head, REPLY_TAIL_MAX);
 

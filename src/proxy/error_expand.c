@@ -43,6 +43,7 @@ static bool value_of(char code, const struct error_context *c, const char *name,
     case 'M': sb_add(out, c->method.p, c->method.len < ERROR_SHOWN_MAX ? c->method.len : ERROR_SHOWN_MAX); break;
     case 'p': sb_printf(out, "%u", c->url_port); break;
     case 'P': sb_span(out, c->url_scheme); break;
+    case 'r': sb_str(out, c->access_line != NULL ? c->access_line : "-"); break;
     case 's': sb_str(out, c->hide_version ? "loligo" : "loligo/" PACKAGE_VERSION); break;
     case 'T': {
         char date[DATE_BYTES];

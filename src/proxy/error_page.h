@@ -33,6 +33,7 @@ struct error_context {
     const struct head *request;        /* for Accept; NULL */
     int64_t now;                       /* seconds since the epoch */
     bool head_only;                    /* HEAD: fields, no body */
+    const char *access_line; /* FILE:LINE of the access rule that decided; NULL. For the operator's own pages only */
 };
 
 /* A whole response but for Via and Connection: status line, Server, Date, Content-Type, Content-Length, X-Squid-Error

@@ -14,7 +14,10 @@ void own_reply(struct client_conn *c, const struct request *r, struct own_reply 
         .has_length = true,
         .length = a->body.len,
         .minor_version = r->minor_version,
-        .outcome = { .code = log_tag_rows[a->tag].text, .reason = a->reason, .port = c->local.port },
+        .outcome = { .code = log_tag_rows[a->tag].text,
+                     .reason = a->reason,
+                     .port = c->local.port,
+                     .access_line = r->access_line },
         .close = !r->keep_alive || pw->draining || request_has_body(r),
     };
     struct strbuf out = { 0 };

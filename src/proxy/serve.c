@@ -138,7 +138,8 @@ void serve_object(struct client_conn *c, const struct request *r, struct transac
                      .ttl = (o->fresh_until - worker_mono(pw->worker)) / 1000000,
                      .code = log_tag_rows[tag].text,
                      .reason = reason,
-                     .port = c->local.port },
+                     .port = c->local.port,
+                     .access_line = r->access_line },
     };
     uint64_t length = part ? part->last - part->first + 1 : object_length(o);
     uint64_t body = r->method == METHOD_HEAD ? 0 : length;

@@ -36,6 +36,7 @@ static struct cache_outcome outcome_of(struct transaction *t, const struct objec
         .code = log_tag_rows[t->log.tag].text,
         .reason = t->log.reason,
         .port = t->client->local.port,
+        .access_line = t->request->access_line,
         .collapsed = t->waiter,
         .fwd = t->miss.fwd,
         .stored = t->reader.fill != NULL && fill_is_kept(&t->reader),

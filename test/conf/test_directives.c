@@ -255,6 +255,8 @@ static const struct {
     { "adapted_http_access deny nobody", ERROR },
     { "ident_lookup_access allow all", ERROR },
     { "ident_lookup_access deny all", FINE },
+    { "x_access_line on", FINE },
+    { "x_access_line squid.conf", ERROR },
     { "host_verify_strict on", FINE },
     { "host_verify_strict strictly", ERROR },
     { "host_verify_strict off", FINE },

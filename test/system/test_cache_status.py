@@ -140,3 +140,37 @@ def test_the_reason_of_each_is_in_the_log_and_counted(make_proxy, origin):
     counted = dict(line.rsplit(' = ', 1) for line in p.page('reasons').body.decode().splitlines())
     assert (counted['fresh'], counted['not stored'], counted['private']) == ('2', '1', '1')
     assert 'reasons' in p.page('menu').body.decode()
+
+
+RULES = 'acl bad urlpath_regex bad\nhttp_access deny bad\nhttp_access allow all\n'
+
+
+@pytest.mark.parametrize('on', [False, True])
+def test_x_access_line(make_proxy, origin, on):
+    """On every answer: denials, hits and misses, small and large, pages of the proxy's own."""
+    small, large = origin.page(ok(b'x', KEEP)), origin.page(ok(b'x' * 400_000, KEEP))
+    p = make_proxy(RULES + ('x_access_line on\n' if on else ''))
+
+    def line(r):
+        field = r.get('X-Access-Line')
+        assert field is None or field.startswith(p.conf + ':')
+        return field and int(field[len(p.conf) + 1:])
+    for page in (small, small, large, large):
+        assert line(p.get(page.url)) == (3 if on else None)
+    assert line(p.get(small.url, 'Range: bytes=0-0')) == (3 if on else None)
+    assert line(p.get(small.url, 'Range: bytes=9-')) == (3 if on else None)
+    assert line(p.get('http://origin.test/bad')) == (2 if on else None)
+    assert line(p.get('http://no.such.name.invalid/')) == (3 if on else None)
+    assert line(p.page('menu')) == (3 if on else None)
+    with p.connect() as c:
+        assert c.get('nonsense', 'Host: x').get('X-Access-Line') is None, 'no rule was asked'
+
+
+def test_the_line_for_some_clients(make_proxy, origin):
+    """What doc/decisions/006 says."""
+    page = origin.page(ok(b'x', KEEP))
+    p = make_proxy(RULES + 'acl admins src 127.0.0.7\nreply_header_add X-Access-Line "%Sl" admins\n')
+    for url, n in ((page.url, 3), (page.url, 3), ('http://origin.test/bad', 2)):
+        for source, seen in (('127.0.0.7', f'{p.conf}:{n}'), ('127.0.0.1', None)):
+            with p.connect(source=source) as c:
+                assert c.get(url).get('X-Access-Line') == seen

@@ -1,5 +1,6 @@
 """An operator's own pages and answers: error_directory, deny_info, err_page_stylesheet."""
 import os
+from urllib.parse import quote
 
 import pytest
 
@@ -210,3 +211,17 @@ def test_a_page_that_is_nowhere_is_a_warning(make_proxy):
     p = deny(make_proxy, 'deny_info ERR_NO_GAMES games')
     assert p.get('http://origin.test/games').get('X-Squid-Error') == 'ERR_ACCESS_DENIED 0'
     assert "there is no page 'ERR_NO_GAMES' without error_directory" in p.k('parse').stderr
+
+
+def test_the_line_that_decided(make_proxy, pages):
+    """%r, in an operator's pages and addresses; the built-in ones don't tell."""
+    p = make_proxy(denying(pages, 'denied by %r') + '\nacl gone url_regex gone\nhttp_access deny gone\n'
+                   'deny_info http://help.test/?%r gone')
+    line = next(n for n, t in enumerate(p.read('squid.conf').splitlines(), 1) if t == 'http_access deny bad')
+    assert p.get('http://origin.test/bad').body.decode() == f'denied by {p.conf}:{line}'
+    where = p.get('http://origin.test/gone').get('Location').partition('?')[2]
+    assert where == quote(f'{p.conf}:{line + 2}', safe='')
+    q = make_proxy('acl bad url_regex bad\nhttp_access deny bad\n')
+    for more in ((), (JSON,), ('Accept: text/plain',)):
+        r = q.get('http://origin.test/bad', *more)
+        assert r.status == 403 and b'squid.conf' not in r.raw

@@ -12,6 +12,7 @@ EFFECTS = {
     'client_netmask': 'test_privacy.py::test_logs_show_networks',
     'check_hostnames': 'test_names_of_hosts.py::test_host_names',
     'host_verify_strict': 'test_names_of_hosts.py::test_host_verify_strict',
+    'x_access_line': 'test_cache_status.py::test_x_access_line',
     'allow_underscore': 'test_names_of_hosts.py::test_host_names',
     'unique_hostname': 'test_names_of_hosts.py::test_the_name_in_via',
     'hostname_aliases': 'test_names_of_hosts.py::test_other_names_of_the_proxy',
