@@ -109,8 +109,10 @@ bool acl_add_values(struct acl_set *s, struct acl *a, const struct span *words, 
 
 static bool refuse_type(struct span type, struct acl_problem *p)
 {
-    if (acl_type_is_missing(type))
-        return acl_fail(p, 1, "acl type '%.*s' is not supported yet", ACL_SHOWN(type));
+    const char *instead = acl_type_instead(type);
+
+    if (instead != NULL)
+        return acl_fail(p, 1, "acl type '%.*s' is not supported yet: %s", ACL_SHOWN(type), instead);
     acl_fail(p, 1, "acl type '%.*s' is unknown", ACL_SHOWN(type));
     p->suggestion = span_str(similar_word(acl_type_names(), type));
     return false;

@@ -323,32 +323,40 @@ static const char *const names[] = {
     NULL,
 };
 
-/* Squid's that we don't have. They are refused by name: an acl that never matches makes a hole of the deny line it is
- * on. */
-static const char *const missing[] = {
-    "adaptation_service",
-    "arp",
-    "at_step",
-    "ca_cert",
-    "clientside_mark",
-    "client_connection_mark",
-    "connections_encrypted",
-    "dst_as",
-    "eui64",
-    "ident",
-    "ident_regex",
-    "server_cert_fingerprint",
-    "snmp_community",
-    "src_as",
-    "ssl::certDomainMismatch",
-    "ssl::certHasExpired",
-    "ssl::certNotYetValid",
-    "ssl::certSelfSigned",
-    "ssl::certUntrusted",
-    "ssl::server_name",
-    "ssl::server_name_regex",
-    "ssl_error",
-    "user_cert",
+#define NO_BUMP "nothing is decrypted here; take it out, with the lines that use it"
+#define NO_IDENT "there is no ident; use proxy_auth, see auth_param"
+#define NO_HARDWARE "hardware addresses aren't looked up; use src"
+#define NO_MARKS "marks on packets aren't read; use src or myportname"
+#define NO_AS "list the networks instead, with "
+
+/* Squid's that we don't have, and what to do instead. They are refused by name: an acl that never matches makes a hole of
+ * the deny line it is on. */
+static const struct {
+    const char *name, *instead;
+} missing[] = {
+    { "adaptation_service", "there are no such services; take it out, with the lines that use it" },
+    { "arp", NO_HARDWARE },
+    { "at_step", NO_BUMP },
+    { "ca_cert", NO_BUMP },
+    { "clientside_mark", NO_MARKS },
+    { "client_connection_mark", NO_MARKS },
+    { "connections_encrypted", NO_BUMP },
+    { "dst_as", NO_AS "dst" },
+    { "eui64", NO_HARDWARE },
+    { "ident", NO_IDENT },
+    { "ident_regex", NO_IDENT },
+    { "server_cert_fingerprint", NO_BUMP },
+    { "snmp_community", "there is no SNMP; take it out, with the lines that use it" },
+    { "src_as", NO_AS "src" },
+    { "ssl::certDomainMismatch", NO_BUMP },
+    { "ssl::certHasExpired", NO_BUMP },
+    { "ssl::certNotYetValid", NO_BUMP },
+    { "ssl::certSelfSigned", NO_BUMP },
+    { "ssl::certUntrusted", NO_BUMP },
+    { "ssl::server_name", "of a tunnel only the host it goes to is known: use dstdomain" },
+    { "ssl::server_name_regex", "of a tunnel only the host it goes to is known: use dstdom_regex" },
+    { "ssl_error", NO_BUMP },
+    { "user_cert", NO_BUMP },
 };
 
 const struct acl_type *acl_type_find(struct span name)
@@ -362,12 +370,12 @@ const struct acl_type *acl_type_find(struct span name)
     return NULL;
 }
 
-bool acl_type_is_missing(struct span name)
+const char *acl_type_instead(struct span name)
 {
     for (size_t i = 0; i < sizeof missing / sizeof missing[0]; i++)
-        if (span_eq(name, span_str(missing[i])))
-            return true;
-    return false;
+        if (span_eq(name, span_str(missing[i].name)))
+            return missing[i].instead;
+    return NULL;
 }
 
 const char *const *acl_type_names(void)

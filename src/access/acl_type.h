@@ -44,8 +44,8 @@ struct acl {
 
 /* The row of that name, with old spellings; NULL: unknown. */
 const struct acl_type *acl_type_find(struct span name);
-/* Does Squid know it, though we don't yet? */
-bool acl_type_is_missing(struct span name);
+/* What to do instead of a type that Squid knows, though we don't yet; static text. NULL: it is none. */
+const char *acl_type_instead(struct span name);
 /* For ACLs whose definition failed: ACL_UNDECIDED. */
 extern const struct acl_type acl_type_broken;
 

@@ -131,6 +131,12 @@ static void warn_if_hopeless(const struct acl_line *l, size_t i)
     if (name.len > 2 && name.p[0] == '*' && name.p[1] == '.')
         acl_warn(l->problem, i, "'*' is no wildcard here, this never matches: write '%.*s'",
                  ACL_SHOWN(span_of(name.p + 1, name.len - 1)));
+    if (span_starts_nocase(name, SPAN("parameters(\""))) {
+        acl_warn(l->problem, i,
+                 "this names a list file only after `configuration_includes_quoted_values on`; here write the "
+                 "path in quotes, without parameters()");
+        return;
+    }
     for (size_t at = 0; at < name.len; at++)
         if (memchr("*/:@ \\", name.p[at], 6) != NULL)
             acl_warn(l->problem, i, "'%.*s' is not a host name, so it never matches", ACL_SHOWN(name));

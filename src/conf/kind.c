@@ -21,15 +21,27 @@ static const void *field_of(const struct settings *s, const struct directive *d)
     return (const char *)s + d->at;
 }
 
+/* How a directive is written, where its meaning begins with that; else empty. */
+static struct span usage_of(struct span name)
+{
+    int found = directive_find(name);
+    const struct directive *d = found >= 0 ? directive_at((size_t)found) : NULL;
+
+    if (d == NULL || !span_starts_nocase(span_str(d->meaning), span_str(d->name)) || d->meaning[strlen(d->name)] != ' ')
+        return SPAN("");
+    return span_of(d->meaning, strcspn(d->meaning, "\n"));
+}
+
 bool words_between(struct reading *r, const struct line *l, size_t min, size_t max)
 {
     struct span name = l->words[0].text;
 
     if (l->n - 1 < min) {
         struct place end = lexer_place(r->lexer, l->words[l->n - 1].raw_to);
+        struct span usage = usage_of(name);
 
-        diag_error(r->report, end, NULL, "%.*s needs %zu words, here %s %zu", SPAN_ARG(name), min,
-                   l->n == 2 ? "is" : "are", l->n - 1);
+        diag_error(r->report, end, NULL, "%.*s needs %zu words, here %s %zu%s%.*s", SPAN_ARG(name), min,
+                   l->n == 2 ? "is" : "are", l->n - 1, usage.len > 0 ? ": " : "", SPAN_ARG(usage));
         return false;
     }
     if (l->n - 1 > max) {
@@ -102,6 +114,28 @@ static bool in_bounds(struct reading *r, const struct directive *d, const struct
     return false;
 }
 
+static char *size_text(int64_t bytes)
+{
+    if (bytes >= INT64_C(1) << 20 && bytes % (INT64_C(1) << 20) == 0)
+        return xasprintf("%" PRId64 " MB", bytes >> 20);
+    return bytes >= 1024 && bytes % 1024 == 0 ? xasprintf("%" PRId64 " KB", bytes >> 10)
+                                              : xasprintf("%" PRId64 " bytes", bytes);
+}
+
+static bool size_in_bounds(struct reading *r, const struct directive *d, const struct line *l, int64_t bytes)
+{
+    int64_t high = d->high != 0 ? d->high : SIZE_MOST;
+    char *given = size_text(bytes), *bound = size_text(bytes < d->low ? d->low : high);
+    bool fits = bytes >= d->low && bytes <= high;
+
+    if (!fits)
+        diag_error(r->report, l->words[1].at, NULL, "%s is too %s for %s: %s at the %s", given,
+                   bytes < d->low ? "little" : "much", d->name, bound, bytes < d->low ? "least" : "most");
+    free(given);
+    free(bound);
+    return fits;
+}
+
 static bool read_size(struct reading *r, const struct directive *d, const struct line *l, int64_t *bytes)
 {
     bool kb = d->flags & UNIT_KB;
@@ -121,7 +155,7 @@ static bool read_size(struct reading *r, const struct directive *d, const struct
                      kb ? "KB" : "bytes");
     if (*bytes == -1 && (d->flags & MAY_BE_NEGATIVE))
         return true;
-    return in_bounds(r, d, l, *bytes, SIZE_MOST);
+    return size_in_bounds(r, d, l, *bytes);
 }
 
 static void parse_size(struct reading *r, const struct directive *d, const struct line *l)
@@ -240,9 +274,16 @@ static void print_count64(const struct settings *s, const struct directive *d, s
 
 static void parse_percent(struct reading *r, const struct directive *d, const struct line *l)
 {
+    enum value_result result;
     int64_t n;
 
-    if (words_between(r, l, 1, 1) && number_ok(r, l, value_percent(l->words[1].text, 100, &n), "percentage", NULL))
+    if (!words_between(r, l, 1, 1))
+        return;
+    result = value_percent(l->words[1].text, 100, &n);
+    if (result == VALUE_TOO_LARGE)
+        diag_error(r->report, l->words[1].at, NULL, "'%.*s' is out of range: 0 to 100 percent are allowed",
+                   QUOTED_ARG(l->words[1].text));
+    else if (number_ok(r, l, result, "percentage", NULL))
         *(int *)field(r, d) = (int)n;
 }
 
@@ -450,8 +491,8 @@ static void parse_forwarded_for(struct reading *r, const struct directive *d, co
             *(enum forwarded_for *)field(r, d) = (enum forwarded_for)i;
             return;
         }
-    diag_error(r->report, l->words[1].at, similar_word(forwarded_words, word), "%s can't be '%.*s'", d->name,
-               QUOTED_ARG(word));
+    diag_error(r->report, l->words[1].at, similar_word(forwarded_words, word),
+               "%s is on, off, transparent, truncate or delete, not '%.*s'", d->name, QUOTED_ARG(word));
 }
 
 static void print_forwarded_for(const struct settings *s, const struct directive *d, struct strbuf *out)

@@ -289,8 +289,14 @@ static void parse_auth_param(struct reading *r, const struct directive *d, const
             return;
         }
     }
-    diag_error(r->report, l->words[1].at, span_eq_nocase(scheme, SPAN("ntlm")) ? NULL : similar_word(names, scheme),
-               "auth_param %.*s is not supported yet: its users would be locked out, or let in", QUOTED_ARG(scheme));
+    if (span_eq_nocase(scheme, SPAN("ntlm")))
+        diag_error(
+            r->report, l->words[1].at, NULL,
+            "auth_param ntlm is not supported: NTLM is broken; have the same users checked by `auth_param negotiate` "
+            "(Kerberos) or basic");
+    else
+        diag_error(r->report, l->words[1].at, similar_word(names, scheme),
+                   "auth_param knows basic, digest and negotiate, not '%.*s'", QUOTED_ARG(scheme));
 }
 
 static void print_children(const struct auth_scheme_settings *s, const struct program_setting *p, const char *name,

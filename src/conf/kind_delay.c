@@ -48,12 +48,16 @@ static void print_pools(const struct settings *s, const struct directive *d, str
 static struct delay_setting *numbered(struct reading *r, const struct directive *d, const struct line *l)
 {
     struct delay_settings *all = all_of(r->s, d);
+    const char *counted = all == &r->s->delays ? "delay_pools" : "client_delay_pools";
     int64_t n;
 
     if (value_count(l->words[1].text, 1, POOLS_MAX, &n) == VALUE_OK && (size_t)n <= all->n_pools)
         return &all->pools[n - 1];
-    diag_error(r->report, l->words[1].at, NULL, "'%.*s' is none of the %zu pools that %s has said above",
-               QUOTED_ARG(l->words[1].text), all->n_pools, all == &r->s->delays ? "delay_pools" : "client_delay_pools");
+    if (all->n_pools == 0)
+        diag_error(r->report, l->words[0].at, NULL, "%s must stand above this line, with the number of pools", counted);
+    else
+        diag_error(r->report, l->words[1].at, NULL, "'%.*s' is none of the %zu pools that %s has said above",
+                   QUOTED_ARG(l->words[1].text), all->n_pools, counted);
     return NULL;
 }
 

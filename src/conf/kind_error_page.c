@@ -1,6 +1,7 @@
 /* error_directory, err_page_stylesheet, deny_info: an operator's own pages. Files are read when the whole configuration is,
  * since deny_info may stand before error_directory. */
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include "base/mem.h"
 #include "conf/directive.h"
@@ -152,8 +153,8 @@ static void load_directory(struct reading *r)
     const struct dirent *e;
 
     if (d == NULL) {
-        diag_warning(r->report, at, NULL, "can't open error_directory '%s'; built-in pages stand in",
-                     r->s->error_directory);
+        diag_warning(r->report, at, NULL, "can't open error_directory '%s': %s; built-in pages stand in",
+                     r->s->error_directory, strerror(errno));
         return;
     }
     while ((e = readdir(d)) != NULL && r->s->n_error_pages < PAGES_MAX)

@@ -21,6 +21,8 @@ static const char *const option_words[] = {
     NULL,
 };
 
+#define NO_TLS "TLS to peers is not supported yet; a TLS client (stunnel) on this machine can stand between"
+
 /* They steer ICP, digests, delay pools, TPROXY: with none of those there is nothing to steer. Prefixes, when they end
  * in =. */
 static const char *const pointless[] = {
@@ -33,19 +35,19 @@ static const char *const pointless[] = {
 static const struct {
     const char *name, *why;
 } refused[] = {
-    { "ssl", "TLS to peers is not supported yet" },
-    { "tls", "TLS to peers is not supported yet" },
-    { "tls-", "TLS to peers is not supported yet" },
-    { "sslcert=", "TLS to peers is not supported yet" },
-    { "sslkey=", "TLS to peers is not supported yet" },
-    { "sslversion=", "TLS to peers is not supported yet" },
-    { "sslcipher=", "TLS to peers is not supported yet" },
-    { "ssloptions=", "TLS to peers is not supported yet" },
-    { "sslcafile=", "TLS to peers is not supported yet" },
-    { "sslcapath=", "TLS to peers is not supported yet" },
-    { "sslcrlfile=", "TLS to peers is not supported yet" },
-    { "sslflags=", "TLS to peers is not supported yet" },
-    { "ssldomain=", "TLS to peers is not supported yet" },
+    { "ssl", NO_TLS },
+    { "tls", NO_TLS },
+    { "tls-", NO_TLS },
+    { "sslcert=", NO_TLS },
+    { "sslkey=", NO_TLS },
+    { "sslversion=", NO_TLS },
+    { "sslcipher=", NO_TLS },
+    { "ssloptions=", NO_TLS },
+    { "sslcafile=", NO_TLS },
+    { "sslcapath=", NO_TLS },
+    { "sslcrlfile=", NO_TLS },
+    { "sslflags=", NO_TLS },
+    { "ssldomain=", NO_TLS },
     { "multicast-responder", "there is no ICP" },
     { "multicast-siblings", "there is no ICP" },
     { "htcp", "there is no HTCP" },
@@ -80,7 +82,10 @@ static bool login_passes(struct span login)
 static void read_login(struct reading *r, struct peer_setting *p, const struct word *w, struct span value)
 {
     if (value.len >= 9 && memcmp(value.p, "NEGOTIATE", 9) == 0) {
-        diag_error(r->report, w->at, NULL, "login=NEGOTIATE is not supported yet");
+        diag_error(
+            r->report, w->at, NULL,
+            "login=NEGOTIATE is not supported yet: have the peer ask for a password (login=user:password), or let "
+            "it know this machine by its address");
     } else if (!login_passes(value) && memchr(value.p, ':', value.len) == NULL) {
         diag_error(r->report, w->at, similar_word(login_words, value),
                    "login= takes user:password, *:password, PASS or PASSTHRU");
@@ -208,7 +213,8 @@ static bool read_fixed(struct reading *r, const struct line *l, uint16_t *port, 
     const struct word *type = &l->words[2];
 
     if (span_eq(type->text, SPAN("sibling")) || span_eq(type->text, SPAN("multicast"))) {
-        diag_error(r->report, type->at, NULL, "cache_peer type %.*s needs ICP, which is not supported: only parent is",
+        diag_error(r->report, type->at, NULL,
+                   "cache_peer type %.*s needs ICP, which is not supported: make it a parent, or take the line out",
                    SPAN_ARG(type->text));
         return false;
     }

@@ -31,20 +31,22 @@ static const struct {
     const char *name; /* a trailing = or - stands for any that begin so */
     const char *why;
 } refused[] = {
-    { "intercept", "redirected connections are not supported yet" },
-    { "transparent", "redirected connections are not supported yet" },
-    { "tproxy", "redirected connections are not supported yet" },
-    { "ssl-bump", "decrypting TLS is not supported" },
-    { "sslBump", "decrypting TLS is not supported" },
-    { "generate-host-certificates", "decrypting TLS is not supported" },
-    { "generate-host-certificates=", "decrypting TLS is not supported" },
-    { "dynamic_cert_mem_cache_size=", "decrypting TLS is not supported" },
+    { "intercept",
+      "redirected connections are not supported yet; tell clients of the proxy, by settings or a PAC file" },
+    { "transparent",
+      "redirected connections are not supported yet; tell clients of the proxy, by settings or a PAC file" },
+    { "tproxy", "redirected connections are not supported yet; tell clients of the proxy, by settings or a PAC file" },
+    { "ssl-bump", "decrypting TLS is not supported; take it out, tunnels pass as they are" },
+    { "sslBump", "decrypting TLS is not supported; take it out, tunnels pass as they are" },
+    { "generate-host-certificates", "decrypting TLS is not supported; take it out, tunnels pass as they are" },
+    { "generate-host-certificates=", "decrypting TLS is not supported; take it out, tunnels pass as they are" },
+    { "dynamic_cert_mem_cache_size=", "decrypting TLS is not supported; take it out, tunnels pass as they are" },
     { "tls-", "TLS to clients is not supported yet" },
     { "cert=", "TLS to clients is not supported yet" },
     { "key=", "TLS to clients is not supported yet" },
     { "cipher=", "TLS to clients is not supported yet" },
     { "clientca=", "TLS to clients is not supported yet" },
-    { "act-as-origin", "it is not supported yet" },
+    { "act-as-origin", "it is not supported yet; take it out" },
 };
 
 static bool is_refused(struct span word, const char *pattern)

@@ -220,6 +220,7 @@ static void read_ignored(struct reading *r, const struct directive *d, const str
 {
     const struct word *w = &l->words[0];
     const char *colon = d->instead != NULL ? ": " : "", *rest = d->instead != NULL ? d->instead : "";
+    const char *why = d->instead != NULL ? d->instead : d->meaning;
 
     if (is_harmless(d, l))
         return;
@@ -229,7 +230,7 @@ static void read_ignored(struct reading *r, const struct directive *d, const str
     case WORKS:
     case ACCEPTED: break;
     case LATER:
-        diag_warning(r->report, w->at, NULL, "%.*s is not implemented, ignored%s%s", SPAN_ARG(w->text), colon, rest);
+        diag_warning(r->report, w->at, NULL, "%.*s is not implemented, ignored: %s", SPAN_ARG(w->text), why);
         break;
     case OBSOLETE:
         diag_warning(r->report, w->at, NULL, "%.*s is obsolete, ignored%s%s", SPAN_ARG(w->text), colon, rest);

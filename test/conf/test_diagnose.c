@@ -19,7 +19,8 @@ static const struct {
     { "via", "t:1:4: error: via needs a value\n" },
     { "via on off", "t:1:8: error: 'off' is one word too many for via\n" },
     { "workers 999", "t:1:9: error: '999' is out of range: 0 to 200 are allowed\n" },
-    { "forwarded_for trunkate", "t:1:15: error: forwarded_for can't be 'trunkate' (did you mean 'truncate'?)\n" },
+    { "forwarded_for trunkate", "t:1:15: error: forwarded_for is on, off, transparent, truncate or delete, not "
+                                "'trunkate' (did you mean 'truncate'?)\n" },
     { "memory_replacement_policy heap GSDF",
       "t:1:32: error: unknown replacement policy 'GSDF' (did you mean 'GDSF'?)\n" },
     { "cache_peer a parrent 1 0", "t:1:14: error: unknown cache_peer type 'parrent' (did you mean 'parent'?)\n" },
@@ -56,7 +57,31 @@ static const struct {
     { "hierarchy_stoplist x",
       "t:1:1: warning: hierarchy_stoplist is obsolete, ignored: use always_direct or cache_peer_access\n" },
     { "zero_buffers on", "t:1:1: warning: zero_buffers is obsolete, ignored\n" },
-    { "digest_bits_per_entry 6", "t:1:1: warning: digest_bits_per_entry is not implemented, ignored\n" },
+    { "digest_bits_per_entry 6",
+      "t:1:1: warning: digest_bits_per_entry is not implemented, ignored: peers get no digest of the cache\n" },
+    { "cache_mem 256 KB", "t:1:11: error: 256 KB is too little for cache_mem: 1 MB at the least\n" },
+    { "client_request_buffer_max_size 5 GB",
+      "t:1:32: error: 5120 MB is too much for client_request_buffer_max_size: 1024 MB at the most\n" },
+    { "quick_abort_pct 200", "t:1:17: error: '200' is out of range: 0 to 100 percent are allowed\n" },
+    { "delay_class 1 2", "t:1:1: error: delay_pools must stand above this line, with the number of pools\n" },
+    { "reply_header_access Server allow",
+      "t:1:33: error: reply_header_access needs 3 words, here are 2: reply_header_access field|All|Other allow|deny "
+      "[!]acl...\n" },
+    { "via on off on", "t:1:8: error: 'off' is one word too many for via\n" },
+    { "auth_param ntlm program /x", "t:1:12: error: auth_param ntlm is not supported: NTLM is broken; have the same "
+                                    "users checked by `auth_param negotiate` "
+                                    "(Kerberos) or basic\n" },
+    { "auth_param basik program /x",
+      "t:1:12: error: auth_param knows basic, digest and negotiate, not 'basik' (did you mean 'Basic'?)\n" },
+    { "acl a ssl::server_name .a.test\n", "t:1:7: error: acl type 'ssl::server_name' is not supported yet: of a tunnel "
+                                          "only the host it goes to is known: use "
+                                          "dstdomain\n" },
+    { "acl a dstdomain parameters(\"/x\")", "t:1:17: warning: this names a list file only after "
+                                            "`configuration_includes_quoted_values on`; here write the path in "
+                                            "quotes, without parameters()\n" },
+    { "http_port 3128 intercept", "t:1:16: error: http_port option 'intercept': redirected connections are not "
+                                  "supported yet; tell clients of the proxy, "
+                                  "by settings or a PAC file\n" },
     { "cache_dir ufs /x 1 1 1",
       "t:1:1: warning: cache_dir is not implemented, ignored: objects stay in memory only and are lost at restart; "
       "the directory isn't touched\n" },

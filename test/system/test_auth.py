@@ -617,7 +617,7 @@ BAD = [
     ('auth_param digest file {dir}/missing', r"can't read '.*/missing': No such file"),
     ('auth_param digest algorithm MD4', 'no algorithm'),
     ('auth_param digest credentialsttl 1 hour', 'has no option'),
-    ('auth_param ntlm program /bin/true', 'auth_param ntlm is not supported yet'),
+    ('auth_param ntlm program /bin/true', 'auth_param ntlm is not supported'),
     ('auth_param basic credentalsttl 1 hour', "did you mean 'credentialsttl'"),
     ('auth_param basic children 0', 'no number from 1'),
     ('auth_param basic children 3 quue-size=3', 'no option of children'),

@@ -64,7 +64,7 @@ ERRORS = [
     ('include {dir}/squid.conf', r'error: .*(include|itself)'),
     ('acl x dstdomain "{dir}/missing.list"', r'squid\.conf:2:17: error: .*missing\.list'),
     ('ssl_bump peek all', r'squid\.conf:2:1: error: .*ssl_bump'),
-    ('auth_param ntlm program /bin/true', r'squid\.conf:2:\d+: error: .*not supported yet'),
+    ('auth_param ntlm program /bin/true', r'squid\.conf:2:\d+: error: .*not supported: .*negotiate'),
     ('auth_param basik realm x', r"squid\.conf:2:12: error: .*basik.*\(did you mean 'Basic'\?\)"),
     ('cache_mem "5 furlongs"', r"squid\.conf:2:11: error: unknown unit 'furlongs'"),
     ('acl x urlpath_regex *.gif', r"squid\.conf:2:21: error: .*at character 1; for any text write '\.\*'"),

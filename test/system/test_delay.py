@@ -161,7 +161,7 @@ def test_the_client_leaves_and_reconfigure(make_proxy, origin):
 
 
 @pytest.mark.parametrize('conf, why', [
-    ('delay_pools x', 'number of pools'), ('delay_class 1 1', 'none of the 0 pools'), ('delay_pools 1\ndelay_class 2 1', 'none of the 1 pools'),
+    ('delay_pools x', 'number of pools'), ('delay_class 1 1', 'delay_pools must stand above this line'), ('delay_pools 1\ndelay_class 2 1', 'none of the 1 pools'),
     ('delay_pools 1\ndelay_class 1 6', 'of class 1, 2, 3, 4 or 5'), ('delay_pools 1\ndelay_parameters 1 1/1', 'delay_class has to say'),
     ('delay_pools 1\ndelay_class 1 2\ndelay_parameters 1 1/1', 'has 2 rates, not 1'),
     ('delay_pools 1\ndelay_class 1 1\ndelay_parameters 1 5', 'bytes a second'), ('delay_pools 1\ndelay_access 1 allow all', 'no parameters'),
