@@ -28,6 +28,8 @@ struct access_list {
     size_t n_rules;
     struct acl_word *checks; /* all rules' words in one piece */
     size_t n_checks;
+    bool is_constant; /* rules ask nothing */
+    struct access_verdict constant;
 };
 
 struct access_list *access_list_new(bool default_allow)
@@ -35,6 +37,9 @@ struct access_list *access_list_new(bool default_allow)
     struct access_list *l = xcalloc(1, sizeof *l);
 
     l->default_allow = default_allow;
+    l->is_constant = true;
+    l->constant.answer = default_allow ? ACCESS_ALLOWED : ACCESS_DENIED;
+    l->constant.where = "default";
     return l;
 }
 
@@ -90,30 +95,6 @@ static void add_rule(struct access_list *l, const struct line *line)
     l->rules[l->n_rules++] = rule;
 }
 
-bool access_list_add(struct access_list *l, const struct acl_set *set, const struct span *words, size_t n,
-                     const char *where, struct acl_problem *p)
-{
-    struct line line = { 0 };
-
-    *p = (struct acl_problem){ 0 };
-    if (!parse_action(words, n, &line.allows, p))
-        return false;
-    /* Squid skips such a line with a warning; a deny that isn't there is no warning matter. */
-    if (n < 2)
-        return acl_fail(p, 0, "no acl behind '%.*s': write 'all' for everybody", ACL_SHOWN(words[0]));
-    line.words = xcalloc(n - 1, sizeof *line.words);
-    for (; line.n < n - 1; line.n++)
-        if (!acl_word_parse(set, words, line.n + 1, &line.words[line.n], p)) {
-            free(line.words);
-            return false;
-        }
-    line.where = xstrdup(where);
-    add_rule(l, &line);
-    l->lines = xrealloc(l->lines, (l->n_lines + 1) * sizeof *l->lines);
-    l->lines[l->n_lines++] = line;
-    return true;
-}
-
 bool access_list_is_empty(const struct access_list *l)
 {
     return l->n_lines == 0;
@@ -149,6 +130,53 @@ static struct access_verdict verdict_of(const struct line *line, enum acl_answer
     return (struct access_verdict){ a, line->where, access_is_final(a) ? line->words[line->n - 1].acl : NULL };
 }
 
+static struct access_verdict verdict_otherwise(const struct access_list *l)
+{
+    return (struct access_verdict){ answer_of(allows_otherwise(l)), "default", NULL };
+}
+
+/* Called when a line was added. */
+static void find_constant(struct access_list *l)
+{
+    l->is_constant = l->n_rules == 0 || l->rules[0].n == 0;
+    if (l->is_constant)
+        l->constant = l->n_rules == 0 ? verdict_otherwise(l) : verdict_of(&l->lines[l->rules[0].line], ACL_YES);
+}
+
+bool access_list_add(struct access_list *l, const struct acl_set *set, const struct span *words, size_t n,
+                     const char *where, struct acl_problem *p)
+{
+    struct line line = { 0 };
+
+    *p = (struct acl_problem){ 0 };
+    if (!parse_action(words, n, &line.allows, p))
+        return false;
+    /* Squid skips such a line with a warning; a deny that isn't there is no warning matter. */
+    if (n < 2)
+        return acl_fail(p, 0, "no acl behind '%.*s': write 'all' for everybody", ACL_SHOWN(words[0]));
+    line.words = xcalloc(n - 1, sizeof *line.words);
+    for (; line.n < n - 1; line.n++)
+        if (!acl_word_parse(set, words, line.n + 1, &line.words[line.n], p)) {
+            free(line.words);
+            return false;
+        }
+    line.where = xstrdup(where);
+    add_rule(l, &line);
+    l->lines = xrealloc(l->lines, (l->n_lines + 1) * sizeof *l->lines);
+    l->lines[l->n_lines++] = line;
+    find_constant(l);
+    return true;
+}
+
+bool access_is_constant(const struct access_list *l, struct access_verdict *v)
+{
+    if (l == NULL)
+        *v = (struct access_verdict){ ACCESS_ALLOWED, "default", NULL };
+    else if (l->is_constant)
+        *v = l->constant;
+    return l == NULL || l->is_constant;
+}
+
 struct access_verdict access_check(const struct access_list *l, const struct access_facts *f)
 {
     if (l == NULL)
@@ -160,7 +188,7 @@ struct access_verdict access_check(const struct access_list *l, const struct acc
             continue;
         return verdict_of(&l->lines[r->line], answer);
     }
-    return (struct access_verdict){ answer_of(allows_otherwise(l)), "default", NULL };
+    return verdict_otherwise(l);
 }
 
 /* As acl_words_match(), and notes what each word said. */
@@ -201,16 +229,14 @@ struct access_verdict access_explain(const struct access_list *l, const struct a
         if (s.decides)
             return verdict_of(line, answer);
     }
-    return (struct access_verdict){ answer_of(allows_otherwise(l)), "default", NULL };
+    return verdict_otherwise(l);
 }
 
 bool access_always_allows(const struct access_list *l)
 {
-    if (l == NULL)
-        return true;
-    if (l->n_rules == 0)
-        return allows_otherwise(l);
-    return l->rules[0].n == 0 && l->rules[0].allows;
+    struct access_verdict v;
+
+    return access_is_constant(l, &v) && v.answer == ACCESS_ALLOWED;
 }
 
 void access_list_print(const struct access_list *l, const char *directive, struct strbuf *out)

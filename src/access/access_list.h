@@ -38,6 +38,8 @@ struct access_verdict {
     const struct acl *last; /* the last ACL of that line, which may need a login: deny_info's; NULL: none */
 };
 struct access_verdict access_check(const struct access_list *l, const struct access_facts *f);
+/* True: *v is what access_check() says whatever the facts, so that nobody needs to fill them in (`allow all`, NULL). */
+bool access_is_constant(const struct access_list *l, struct access_verdict *v);
 /* The same verdict, with every line that was tried, in order; the last one may have decided. For whoever asks why
  * (-k check-access): slower, constant ACLs are asked as well. seen: what it is given is its own during the call only. */
 struct access_word_seen {

@@ -140,7 +140,22 @@ struct acl_word {
 bool acl_word_parse(const struct acl_set *s, const struct span *words, size_t at, struct acl_word *out,
                     struct acl_problem *p);
 /* Are all of them true? The first that isn't ends it. */
-enum acl_answer acl_words_match(const struct acl_word *words, size_t n, const struct access_facts *f);
+static inline enum acl_answer acl_words_match(const struct acl_word *words, size_t n, const struct access_facts *f)
+{
+    enum acl_answer all = ACL_YES;
+
+    for (size_t i = 0; i < n; i++) {
+        enum acl_answer one = words[i].match(words[i].values, f);
+
+        if (acl_needs_more(one))
+            return one;
+        if (one == ACL_UNDECIDED)
+            all = ACL_UNDECIDED;
+        else if ((one == ACL_YES) == words[i].is_negated)
+            return ACL_NO;
+    }
+    return all;
+}
 
 /* acl_external.c */
 extern const struct acl_kind acl_kind_external; /* struct external_use */

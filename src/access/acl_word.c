@@ -19,20 +19,3 @@ bool acl_word_parse(const struct acl_set *s, const struct span *words, size_t at
     *out = (struct acl_word){ a->type->match, a->values, a, is_negated };
     return true;
 }
-
-enum acl_answer acl_words_match(const struct acl_word *words, size_t n, const struct access_facts *f)
-{
-    enum acl_answer all = ACL_YES;
-
-    for (size_t i = 0; i < n; i++) {
-        enum acl_answer one = words[i].match(words[i].values, f);
-
-        if (acl_needs_more(one))
-            return one;
-        if (one == ACL_UNDECIDED)
-            all = ACL_UNDECIDED;
-        else if ((one == ACL_YES) == words[i].is_negated)
-            return ACL_NO;
-    }
-    return all;
-}

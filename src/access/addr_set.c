@@ -86,9 +86,10 @@ void addr_set_add(struct addr_set *s, int family, addr_number first, addr_number
     of->waiting[of->n_waiting++] = (struct range){ first, last };
 }
 
-/* How many of the n bounds are not above a. Each step halves what is left without a jump that depends on what it finds,
- * which is guessed wrong every other time, and what the next step reads is on its way whichever half it is in: 100,000
- * networks took 186 ns with such jumps (and 32 bytes a range), 60 without, 48 with the prefetches. */
+/* How many of the n bounds are not above a. Each step halves what is left by a conditional move, of gcc's making: a
+ * jump that depends on what is found is guessed wrong every other time. What the next step reads is on its way, whichever
+ * half it is in. 100,000 networks of IPv4 in near caches: 186 ns with jumps (and 32 bytes a range), 34 so. When nothing
+ * of them is in a near cache: 4800 cycles without the prefetches, 2700 with them. */
 static size_t rank_v4(const uint32_t *bounds, size_t n, uint32_t a)
 {
     size_t at = 0;
@@ -96,7 +97,7 @@ static size_t rank_v4(const uint32_t *bounds, size_t n, uint32_t a)
     for (; n > 1; n -= n / 2) {
         __builtin_prefetch(&bounds[at + n / 4]);
         __builtin_prefetch(&bounds[at + n / 2 + n / 4]);
-        at += (bounds[at + n / 2 - 1] <= a) * (n / 2);
+        at = bounds[at + n / 2 - 1] <= a ? at + n / 2 : at;
     }
     return at + (n == 1 && bounds[at] <= a);
 }
@@ -108,7 +109,7 @@ static size_t rank_v6(const addr_number *bounds, size_t n, addr_number a)
     for (; n > 1; n -= n / 2) {
         __builtin_prefetch(&bounds[at + n / 4]);
         __builtin_prefetch(&bounds[at + n / 2 + n / 4]);
-        at += (bounds[at + n / 2 - 1] <= a) * (n / 2);
+        at = bounds[at + n / 2 - 1] <= a ? at + n / 2 : at;
     }
     return at + (n == 1 && bounds[at] <= a);
 }

@@ -609,6 +609,17 @@ void request_facts(const struct request *r, struct access_facts *f)
         .user_any_case = r->user_any_case,
         .user_addresses = r->user_addresses,
         .user_table = r->user_table,
+        /* Every member stands here, those that are zero too: else the compiler clears all 416 bytes first, with an
+         * instruction that takes 10 ns to start, and a hit has 20 for its access rules (bench_lists rules). */
+        .dst_known = false,
+        .dst = NULL,
+        .n_dst = 0,
+        .may_ask_names = false,
+        .reply_head = SPAN_NONE,
+        .status = 0,
+        .hier = SPAN_NONE,
+        .peer_name = SPAN_NONE,
+        .error_name = SPAN_NONE,
     };
 }
 

@@ -157,31 +157,49 @@ static void bad_lines_are_refused(void **state)
     acl_set_free(&s);
 }
 
+/* It is what asking the rules would say. */
+static void expect_constant(const struct access_list *l, const char *where, const char *last)
+{
+    struct access_verdict v, asked = access_check(l, NULL);
+
+    assert_true(access_is_constant(l, &v));
+    assert_int_equal(v.answer, asked.answer);
+    assert_string_equal(v.where, where);
+    assert_string_equal(asked.where, where);
+    assert_ptr_equal(v.last, asked.last);
+    assert_true(v.last == NULL ? last == NULL : span_eq(acl_name(v.last), span_str(last)));
+}
+
 static void constant_lists_fold(void **state)
 {
     static const struct {
         const char *lines;
         bool default_allow, want;
+        const char *where, *last; /* NULL: not constant */
     } constant[] = {
-        { "", true, true },
-        { "", false, false },
-        { "allow all", false, true },
-        { "deny all", true, false },
-        { "allow all us", true, false },
-        { "deny !all; allow all", false, true },
-        { "deny us; allow all", false, false },
-        { "deny !all", false, true },
-        { "allow !all", true, false },
-        { "allow all all", false, true },
-        { "allow everyone", false, true },
+        { "", true, true, "default", NULL },
+        { "", false, false, "default", NULL },
+        { "allow all", false, true, "f:1", "all" },
+        { "deny all", true, false, "f:1", "all" },
+        { "allow all us", true, false, NULL, NULL },
+        { "deny !all; allow all", false, true, "f:2", "all" },
+        { "deny us; allow all", false, false, NULL, NULL },
+        { "deny !all", false, true, "default", NULL },
+        { "deny !all; allow !all", false, false, "default", NULL },
+        { "allow !all", true, false, "default", NULL },
+        { "allow all all", false, true, "f:1", "all" },
+        { "allow everyone", false, true, "f:1", "everyone" },
+        { "deny all; deny us", false, false, "f:1", "all" },
     };
     struct acl_set *s = example_set();
+    struct access_verdict v;
 
     (void)state;
     define(s, "everyone src ipv4");
     define(s, "everyone src ipv6");
     assert_true(access_always_allows(NULL));
     assert_int_equal(access_check(NULL, NULL).answer, ACCESS_ALLOWED);
+    expect_constant(NULL, "default", NULL);
     for (size_t i = 0; i < LENGTH(constant); i++) {
         struct access_list *l = list_of(s, constant[i].default_allow, constant[i].lines);
 
@@ -189,6 +207,10 @@ static void constant_lists_fold(void **state)
             fail_msg("%s", constant[i].lines);
         if (constant[i].want) /* doesn't look at the facts */
             assert_int_equal(access_check(l, NULL).answer, ACCESS_ALLOWED);
+        if (constant[i].where != NULL)
+            expect_constant(l, constant[i].where, constant[i].last);
+        else
+            assert_false(access_is_constant(l, &v));
         access_list_free(&l);
     }
     acl_set_free(&s);
