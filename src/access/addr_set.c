@@ -87,7 +87,7 @@ void addr_set_add(struct addr_set *s, int family, addr_number first, addr_number
 }
 
 /* How many of the n bounds are not above a. Each step halves what is left by a conditional move, of gcc's making: a
- * jump that depends on what is found is guessed wrong every other time. What the next step reads is on its way, whichever
+ * jump that depends on what is found is guessed wrong every other time. What the next step reads is on its way whichever
  * half it is in. 100,000 networks of IPv4 in near caches: 186 ns with jumps (and 32 bytes a range), 34 so. When nothing
  * of them is in a near cache: 4800 cycles without the prefetches, 2700 with them. */
 static size_t rank_v4(const uint32_t *bounds, size_t n, uint32_t a)
