@@ -1,5 +1,5 @@
 /* access/domain_set.h: host names and ".suffixes" of them, for lists of 1e6 names: packed text, and a hash table over
- * it whose buckets are lines of the cache, 7 to 11 bytes a name. Letter case and a trailing dot don't count.
+ * it whose buckets are lines of the cache, 8 to 12 bytes a name. Letter case and a trailing dot don't count.
  *
  * Threads: one builds; read-only afterwards, by any. */
 #pragma once
