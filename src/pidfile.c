@@ -44,7 +44,7 @@ bool pidfile_take(struct pidfile *f, const char *path, char error[256])
 again:
     f->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (f->fd < 0) {
-        snprintf(error, 256, "cannot write the pid file %s: %s (pid_filename names it)", path, strerror(errno));
+        snprintf(error, 256, "cannot write the pid file %s: %s (pid_filename names it, or is none)", path, strerror(errno));
         return false;
     }
     if (flock(f->fd, LOCK_EX | LOCK_NB) != 0) {

@@ -88,19 +88,19 @@ static int standard_fd(const char *path)
 int log_place_open(const struct log_place *p)
 {
     struct stat st;
-    int fd, standard = standard_fd(p->path), flags = O_WRONLY;
+    int standard = standard_fd(p->path), flags = O_WRONLY, fd;
 
+    /* The descriptor we were born with, not its name: that may belong to another user or be a socket (containers), and
+     * where it is a file ("> log 2>&1"), one opened anew would have an offset of its own and be written over. */
+    if (standard >= 0)
+        return fcntl(standard, F_DUPFD_CLOEXEC, 3);
     /* A named pipe without a reader must neither hang us nor fail: its reader may come later. */
-    if (standard < 0 && stat(p->path, &st) == 0 && S_ISFIFO(st.st_mode))
+    if (stat(p->path, &st) == 0 && S_ISFIFO(st.st_mode))
         flags = O_RDWR | O_NONBLOCK;
     fd = open(p->path, flags | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0644);
-    /* In containers /dev/stdout belongs to another user, or is a socket, which can't be opened by name: the descriptor
-     * we were born with is as good. */
-    if (fd < 0 && standard >= 0)
-        fd = fcntl(standard, F_DUPFD_CLOEXEC, 3);
     /* Opened by root before privileges are dropped; reopened after that. */
     if (fd >= 0 && p->owner != (uid_t)-1 && geteuid() == 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-        standard < 0 && st.st_uid == 0 && fchown(fd, p->owner, (gid_t)-1) != 0)
+        st.st_uid == 0 && fchown(fd, p->owner, (gid_t)-1) != 0)
         log_line(LOG_IMPORTANT, "WARNING: can't give %s to its user: %s", p->path, strerror(errno));
     return fd;
 }

@@ -27,7 +27,7 @@ struct log_place {
 /* Not open. Never NULL. */
 struct log_place *log_place_new(const char *path, unsigned workers, uid_t owner);
 void log_place_free(struct log_place **holder);
-/* A descriptor to append with, or -1 with errno. /dev/stdout and its kin fall back on descriptor 1 as it is. */
+/* A descriptor to append with, or -1 with errno. /dev/stdout and its kin are the descriptor itself. */
 int log_place_open(const struct log_place *p);
 /* Makes fd the one in use, closing another. */
 void log_place_use(struct log_place *p, int fd);

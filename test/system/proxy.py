@@ -89,13 +89,14 @@ class Proxy:
         'http_access': 'allow all',
     }
 
-    def __init__(self, conf='', *, supervised=False, args=(), hosts=(), limits=None, env=None, start=True):
+    def __init__(self, conf='', *, supervised=False, args=(), hosts=(), limits=None, env=None, through=(), start=True):
         self.dir = tempfile.mkdtemp(prefix='loligo-')
         os.chmod(self.dir, 0o777)  # as root, the proxy runs as another user, who rotates the logs here
         self.port = free_port()
         self.conf, self.log_path = self.path('squid.conf'), self.path('access.log')
         self.args = ['--foreground' if supervised else '-N', '-f', self.conf, *args]
         self.supervised, self.limits, self.env, self.process = supervised, limits, env, None
+        self.through = list(through)  # a command that starts what stands behind it
         self.write('hosts', ''.join(f'127.0.0.1 {h}\n' for h in ('origin.test', 'blocked.test', *hosts)))
         self.configure(conf)
         if start:
@@ -127,7 +128,7 @@ class Proxy:
     def start(self, wait=True):
         self.starts = self.starts_logged()
         self.stderr = open(self.path('stderr'), 'ab')
-        self.process = subprocess.Popen([LOLIGO, *self.args], stdin=subprocess.DEVNULL, stdout=self.stderr,
+        self.process = subprocess.Popen([*self.through, LOLIGO, *self.args], stdin=subprocess.DEVNULL, stdout=self.stderr,
                                         stderr=self.stderr, preexec_fn=self.limits, cwd=self.dir, env=self.env)
         if wait:
             soon(self.is_up, f'it listens; stderr: {self.read("stderr")}')
