@@ -58,7 +58,8 @@ static bool add_list_file(struct reading *r, struct values *v, struct span path,
     return true;
 }
 
-static void define_acl(struct reading *r, const struct values *v)
+/* complete: all its list files could be read. */
+static void define_acl(struct reading *r, const struct values *v, bool complete)
 {
     struct acl_problem p = { .text = "" };
     char suggestion[64] = "";
@@ -67,7 +68,7 @@ static void define_acl(struct reading *r, const struct values *v)
 
     if (r->users_at.file == NULL && auth_is_asked_for(v->text[1]))
         r->users_at = v->at[1];
-    if (ok && p.text[0] == '\0')
+    if (ok && (p.text[0] == '\0' || !complete))
         return;
     at = v->at[p.word < v->n ? p.word : 0];
     if (p.suggestion.len > 0 && p.suggestion.len < sizeof suggestion)
@@ -95,8 +96,7 @@ static void parse_acl(struct reading *r, const struct directive *d, const struct
             values_add(&v, l->words[i].text, l->words[i].at);
     }
     /* Also after a missing file: the name then exists, and its users don't add errors of their own. */
-    if (ok || v.n > 2)
-        define_acl(r, &v);
+    define_acl(r, &v, ok);
     free(v.text);
     free(v.at);
 }

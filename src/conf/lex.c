@@ -6,11 +6,15 @@
 
 #define END (-1)
 
+/* Windows editors put a byte order mark there. In a list file it would hide the first value: a deny that never matches. */
+static size_t text_begins_at(struct span text)
+{
+    return text.len >= 3 && memcmp(text.p, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 void lexer_init(struct lexer *x, const char *file, struct span text)
 {
-    *x = (struct lexer){ .file = file, .text = text, .line = 1, .column = 1 };
-    if (text.len >= 3 && memcmp(text.p, "\xef\xbb\xbf", 3) == 0)
-        x->at = 3; /* a byte order mark, as Windows editors leave it */
+    *x = (struct lexer){ .file = file, .text = text, .at = text_begins_at(text), .line = 1, .column = 1 };
 }
 
 static void drop_owned(struct lexer *x)
@@ -280,6 +284,8 @@ static struct span without_comment(struct span s)
 
 bool list_file_next(struct list_file *f, struct span *value)
 {
+    if (f->at == 0)
+        f->at = text_begins_at(f->text);
     while (f->at < f->text.len) {
         const char *from = f->text.p + f->at;
         const char *end = memchr(from, '\n', f->text.len - f->at);

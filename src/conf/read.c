@@ -58,6 +58,12 @@ static char *read_all(int fd, size_t *len, const char **why)
         return NULL;
     }
     *len = text.len;
+    /* Read byte by byte, nothing in it would be what it looks like: a list of names to deny would deny nothing. */
+    if (text.len >= 2 && (memcmp(text.p, "\xff\xfe", 2) == 0 || memcmp(text.p, "\xfe\xff", 2) == 0)) {
+        *why = "this is UTF-16: save it as UTF-8";
+        sb_free(&text);
+        return NULL;
+    }
     return text.p;
 }
 
@@ -300,10 +306,6 @@ static void read_lines(struct reading *r, const char *file, struct span text)
     struct lexer x;
     const struct line *l;
 
-    if (text.len >= 2 && (memcmp(text.p, "\xff\xfe", 2) == 0 || memcmp(text.p, "\xfe\xff", 2) == 0)) {
-        diag_error(r->report, (struct place){ file, 0, 0 }, NULL, "this is UTF-16: save it as UTF-8");
-        return;
-    }
     lexer_init(&x, file, text);
     r->lexer = &x;
     while (!diag_is_full(r->report) && (l = lexer_next(&x)) != NULL) {

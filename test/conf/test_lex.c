@@ -16,7 +16,10 @@ static void show(struct strbuf *out, struct span text)
     while ((l = lexer_next(&x)) != NULL) {
         for (size_t i = 0; i < l->n; i++)
             sb_printf(out, "%s%u:%u%s %.*s", i > 0 ? "|" : "", l->words[i].at.line, l->words[i].at.column,
-                      l->words[i].open_quote ? "?" : l->words[i].quoted ? "\"" : "", SPAN_ARG(l->words[i].text));
+                      l->words[i].open_quote ? "?"
+                      : l->words[i].quoted   ? "\""
+                                             : "",
+                      SPAN_ARG(l->words[i].text));
         sb_char(out, '\n');
     }
     lexer_free(&x);
@@ -52,7 +55,10 @@ static const struct {
     { "an open quote", "a \"b c\nd", "1:1 a|1:3? \"b c\n2:1 d\n" },
     { "macros", "a ${process_number}-${service_name} ${other} $", "1:1 a|1:3 1-loligo|1:37 ${other}|1:46 $\n" },
     { "a macro within quotes", "a \"x${process_number} y\"", "1:1 a|1:3\" x1 y\n" },
-    { "byte order mark", "\xef\xbb\xbf" "a b", "1:1 a|1:3 b\n" },
+    { "byte order mark",
+      "\xef\xbb\xbf"
+      "a b",
+      "1:1 a|1:3 b\n" },
 };
 
 static void texts_become_words(void **state)
@@ -108,17 +114,23 @@ static void list_files_have_a_value_a_line(void **state)
         const char *value;
         unsigned line, column;
     } want[] = { { "a.example", 1, 1 }, { "b c", 4, 3 }, { "d#e", 5, 1 }, { "f", 6, 1 } };
-    struct list_file f = { .text = SPAN("a.example\r\n\r\n# comment\n  b c \t# x\r\nd#e\nf") };
-    struct span value;
-    size_t n = 0;
+    static const struct span forms[] = { SPAN("a.example\r\n\r\n# comment\n  b c \t# x\r\nd#e\nf"),
+                                         SPAN("\xef\xbb\xbf"
+                                              "a.example\r\n\r\n# comment\n  b c \t# x\r\nd#e\nf") };
 
     (void)state;
-    for (; list_file_next(&f, &value); n++) {
-        assert_true(n < sizeof want / sizeof want[0]);
-        if (!span_eq(value, span_str(want[n].value)) || f.line != want[n].line || f.column != want[n].column)
-            fail_msg("%u:%u '%.*s'", f.line, f.column, SPAN_ARG(value));
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        struct list_file f = { .text = forms[i] };
+        struct span value;
+        size_t n = 0;
+
+        for (; list_file_next(&f, &value); n++) {
+            assert_true(n < sizeof want / sizeof want[0]);
+            if (!span_eq(value, span_str(want[n].value)) || f.line != want[n].line || f.column != want[n].column)
+                fail_msg("%u:%u '%.*s'", f.line, f.column, SPAN_ARG(value));
+        }
+        assert_int_equal(n, sizeof want / sizeof want[0]);
     }
-    assert_int_equal(n, sizeof want / sizeof want[0]);
 }
 
 int main(void)

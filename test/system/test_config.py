@@ -127,6 +127,25 @@ def test_utf_16_is_called_so(parse):
     assert status == 1 and re.search(r'squid\.conf: error: .*UTF-16', said) and '1 errors' in said
 
 
+def test_list_files_of_windows_editors(make_proxy, tmp_path):
+    """A byte order mark doesn't hide the first value; UTF-16 is an error. Nothing else is said of who uses such an ACL."""
+    names = tmp_path / 'names'
+    p = make_proxy(start=False)
+    p.configure(f'acl bad dstdomain "{names}"\nhttp_access deny bad')
+    names.write_bytes('bad.test\r\nworse.test\r\n'.encode('utf-8-sig'))
+    for name in ('bad', 'worse'):
+        r = p.command('-k', 'check-access', 'GET', f'http://{name}.test/')
+        assert r.returncode == 1 and f'denied by {p.conf}:2' in r.stdout
+    names.write_bytes('bad.test\r\n'.encode('utf-16'))
+    r = p.k('parse')
+    assert r.returncode == 1 and re.search(r"squid\.conf:1:19: error: can't read the list file .*UTF-16", r.stderr)
+    assert '1 errors, 0 warnings' in r.stderr
+    names.unlink()
+    r = p.k('parse')
+    assert re.search(r"squid\.conf:1:19: error: can't read the list file .*No such file", r.stderr)
+    assert '1 errors, 0 warnings' in r.stderr
+
+
 def test_a_missing_page_is_told_where_it_is_named(parse):
     status, said = parse(PORT + 'acl x src 10.0.0.1\ndeny_info ERR_ACCESS_DENIED x\ndeny_info ERR_NOWHERE x\n'
                          'deny_info http://help.test/ x\n')
