@@ -13,6 +13,26 @@ function literal(on) {
     in_literal = on
 }
 
+# What is indented in the table is a list: an item begins a line, what is deeper than it goes on with it. A word with a
+# colon in between says what the items under it are for.
+function listed(text,    depth, was) {
+    match(text, /^ */)
+    depth = RLENGTH
+    was = list
+    list_is(depth > 0 ? (was > 0 ? was : depth) : 0)
+    text = escape(substr(text, depth + 1))
+    if (depth == 0)
+        return (text ~ /^[a-z]+:$/ ? ".br\n" : "") text
+    return (depth > list ? "" : ".br\n.ti -2n\n") text
+}
+function list_is(depth) {
+    if (depth > 0 && list == 0)
+        print ".in +4n"
+    else if (depth == 0 && list > 0)
+        print ".br\n.in -4n"
+    list = depth
+}
+
 BEGIN {
     print ".\\\" Made from the directive table: don't edit."
     print ".TH LOLIGO.CONF 5 \"\" \"Loligo " version "\" \"Loligo\""
@@ -32,6 +52,7 @@ BEGIN {
 /^# == .* ==$/ {
     title = substr($0, 6, length($0) - 8)
     literal(0)
+    list_is(0)
     if (title ~ /^in force/) {
         print ".SH EXAMPLE\nWhat the installed file has in force:\n.PP"
         example = 1
@@ -57,17 +78,19 @@ others {
         print escape($0)
     next
 }
-/^#   default: / { literal(0); print ".br\nDefault: " escape(substr($0, 14)); next }
+/^#   default: / { literal(0); list_is(0); print ".br\nDefault: " escape(substr($0, 14)); next }
 /^#   / {
     text = substr($0, 5)
     # How it is written: a line that begins with the name, and what is indented under it.
     usage = index(text, name " ") == 1 || (in_literal && text ~ /^ /)
     literal(usage)
-    print escape(text)
+    if (!usage)
+        text = listed(text)
+    print usage ? escape(text) : text
     next
 }
 /^# \(/ { print escape(substr($0, 3)) "\n.br"; next }
-/^#/ { literal(0); print ".br\nDefault:\n.B " escape(substr($0, 2 + length(name) + 1)); next }
+/^#/ { literal(0); list_is(0); print ".br\nDefault:\n.B " escape(substr($0, 2 + length(name) + 1)); next }
 
 END {
     literal(0)
