@@ -170,6 +170,13 @@ static void read_option(struct reading *r, struct log_setting *log, const struct
                    QUOTED_ARG(w->text));
 }
 
+/* A word where a format or the first ACL may stand, which is neither, and looks like a format. */
+static bool is_mistyped_format(struct reading *r, struct span word)
+{
+    return word.len > 0 && !format_exists(r, word) && word.p[0] != '!' && acl_find(r->s->acls, word) == NULL &&
+           similar_word(builtin_words, word) != NULL;
+}
+
 static void parse_access_log(struct reading *r, const struct directive *d, const struct line *l)
 {
     struct settings *s = r->s;
@@ -182,7 +189,7 @@ static void parse_access_log(struct reading *r, const struct directive *d, const
         return;
     /* The old form: PLACE FORMAT [acl...]. A word that names no format is an ACL, as in Squid. */
     if (i < l->n && memchr(l->words[i].text.p, '=', l->words[i].text.len) == NULL &&
-        format_exists(r, l->words[i].text)) {
+        (format_exists(r, l->words[i].text) || is_mistyped_format(r, l->words[i].text))) {
         use_format(r, log, &l->words[i], l->words[i].text);
         i++;
     }

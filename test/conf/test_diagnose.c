@@ -50,6 +50,8 @@ static const struct {
       "t:1:30: error: unknown refresh_pattern option 'ignore-relod' (did you mean 'ignore-reload'?)\n" },
     { "access_log stdio:/x logformat=comon",
       "t:1:21: error: no logformat 'comon' is defined above (did you mean 'common'?)\n" },
+    { "access_log /x squidd", "t:1:15: error: no logformat 'squidd' is defined above (did you mean 'squid'?)\n" },
+    { "acl squidd src ::1\naccess_log /x squidd", "" },
     { "access_log syslog:x", "t:1:12: error: access_log module syslog is not supported yet: use stdio:/path\n" },
     { "logformat x %a  %! %b", "t:1:17: error: logformat x: unknown code '%!'\n" },
     { "logformat x %a \\\n   %! %b", "t:2:4: error: logformat x: unknown code '%!'\n" },
