@@ -5,10 +5,8 @@
 static int by_address(const void *pa, const void *pb)
 {
     const struct view_client *one = ((const struct told *)pa)->row, *two = ((const struct told *)pb)->row;
-    const struct addr *a = &one->client, *b = &two->client;
-    int order = (int)a->family - (int)b->family;
 
-    return order != 0 ? order : memcmp(a->bytes, b->bytes, sizeof a->bytes);
+    return addr_order(&one->client, &two->client);
 }
 
 /* Of one client, as it is shown: several whose addresses client_netmask makes one are one. */

@@ -40,6 +40,15 @@ void all_rows_free(struct all_rows *a)
     free(a->p);
 }
 
+int addr_order(const struct addr *a, const struct addr *b)
+{
+    int order = (int)a->family - (int)b->family;
+
+    if (order == 0)
+        order = memcmp(a->bytes, b->bytes, a->family == AF_INET ? 4 : sizeof a->bytes);
+    return order != 0 ? order : (int)a->port - (int)b->port;
+}
+
 void add_missing(struct page_request *r, struct strbuf *out, size_t passed, const char *what)
 {
     unsigned missing = gather_missing(r->q->gathered);

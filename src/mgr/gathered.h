@@ -18,6 +18,8 @@ struct all_rows {
 struct all_rows all_rows_of(const struct gathering *g, size_t row_size, int (*order)(const void *a, const void *b));
 void all_rows_free(struct all_rows *a);
 
+/* qsort() order; the port counts. */
+int addr_order(const struct addr *a, const struct addr *b);
 /* Says which workers' part is missing, and how many rows; nothing when nothing is. what: "connections". */
 void add_missing(struct page_request *r, struct strbuf *out, size_t passed, const char *what);
 /* As logged: with client_netmask. False: something of it is hidden. */

@@ -17,6 +17,7 @@ static const struct page {
 } pages[] = {
     { "index", "Cache Manager Interface", menu_page, false, NULL },
     { "menu", "Cache Manager Menu", menu_page, false, NULL },
+    { "pconn", "Persistent Connection Utilization Histograms", pconn_page, false, &view_servers },
     { "mem", "Memory Utilization", mem_page, false, &view_memory },
     { "config", "Current Squid Configuration", config_page, true, NULL },
     { "client_list", "Cache Client List", client_list_page, false, &view_clients },
@@ -34,6 +35,7 @@ static const struct page {
     { "filedescriptors", "Process Filedescriptor Allocation", filedescriptors_page, false, &view_descriptors },
     { "objects", "All Cache Objects", objects_page, false, NULL },
     { "vm_objects", "In-Memory and In-Transit Objects", objects_page, false, NULL },
+    { "io", "Server-side network read() size histograms", io_page, false, &view_servers },
     { "counters", "Traffic and Resource Counters", counters_page, false, NULL },
     { "5min", "5 Minute Average of Counters", five_minutes_page, false, NULL },
     { "60min", "60 Minute Average of Counters", sixty_minutes_page, false, NULL },

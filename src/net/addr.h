@@ -14,8 +14,9 @@ struct addr {
 /* The two ends of a connection of ours. */
 struct endpoints {
     struct addr peer, local;
-    bool chosen;    /* local is an address that was asked for; else whichever routing gave */
-    int64_t opened; /* when it was connected, monotonic microseconds */
+    bool chosen;       /* local is an address that was asked for; else whichever routing gave */
+    int64_t opened;    /* when it was connected, monotonic microseconds */
+    unsigned requests; /* sent on it */
 };
 
 /* How many bits at the end of an address count as 0; none in zeroed memory. */

@@ -26,10 +26,22 @@ struct pool {
     struct worker *worker;
     struct worker_tick tick;
     size_t max_idle, n;
+    uint64_t uses[POOL_USES];
     struct list_node all;      /* least recently put first */
     size_t mask;               /* buckets - 1 */
     struct list_node *buckets; /* likewise */
 };
+
+void pool_note_closed(struct pool *p, unsigned requests)
+{
+    if (requests > 0)
+        p->uses[requests < POOL_USES ? requests : POOL_USES - 1]++;
+}
+
+void pool_uses(const struct pool *p, uint64_t uses[POOL_USES])
+{
+    memcpy(uses, p->uses, sizeof p->uses);
+}
 
 /* The descriptor and its place are the caller's now. */
 static int idle_remove(struct idle *i, struct server_health **place)
@@ -49,6 +61,7 @@ static void idle_close(struct idle *i)
 {
     struct server_health *place;
 
+    pool_note_closed(i->pool, i->ends.requests);
     close(idle_remove(i, &place));
     server_health_give(&place);
 }
@@ -127,6 +140,7 @@ void pool_put(struct pool *p, struct span name, int fd, const struct endpoints *
 
     if (p->max_idle == 0 || idle_us <= 0) {
         close(fd);
+        pool_note_closed(p, ends->requests);
         server_health_give(&place);
         return;
     }
@@ -173,6 +187,7 @@ int pool_get(struct pool *p, struct span name, pool_fits *fits, void *ctx, struc
             return fd;
         }
         close(fd);
+        pool_note_closed(p, its.requests);
         server_health_give(place);
     }
     *place = NULL;

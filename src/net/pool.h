@@ -4,6 +4,7 @@
  *
  * Threads: one pool per worker, its own thread's only. */
 #pragma once
+#include <stdint.h>
 #include "net/addr.h"
 #include "net/worker.h"
 #include "base/span.h"
@@ -28,6 +29,11 @@ size_t pool_idle_of(const struct pool *p, struct span name);
 /* Closes all: their descriptors are needed elsewhere. */
 void pool_clear(struct pool *p);
 size_t pool_idle(const struct pool *p);
+/* A connection on which so many requests were sent is closed, by the caller; those that the pool closes it counts itself. */
+void pool_note_closed(struct pool *p, unsigned requests);
+/* Of how many connections that were closed n requests (POOL_USES - 1: or more) were sent on each. */
+#define POOL_USES 256
+void pool_uses(const struct pool *p, uint64_t uses[POOL_USES]);
 /* Each idle connection, for manager pages; valid during the call. */
 struct pool_idle_view {
     int fd;

@@ -43,6 +43,8 @@ void fetch_drop_connection(struct fetch *f)
     worker_timer_clear(&f->expect);
     resolve_cancel(&f->query);
     connect_cancel(&f->connector);
+    if (stream_is_open(&f->stream))
+        pool_note_closed(f->pw->pool, f->ends.requests);
     stream_close(&f->stream, false);
     server_health_give(&f->place);
     sb_free(&f->out);

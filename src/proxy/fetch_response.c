@@ -382,6 +382,7 @@ bool fetch_pump_in(struct fetch *f)
         f->received += (uint64_t)n;
         f->stamp = worker_mono(f->pw->worker);
         count(counters_of(f->pw), SERVER_HTTP_KBYTES_IN, (uint64_t)n);
+        read_sizes_count(&f->pw->reads, (size_t)n);
         if (!(f->state == FETCH_BODY ? take_body_bytes(f, span_of(scratch, (size_t)n))
                                      : head_bytes(f, scratch, (size_t)n)))
             return false;

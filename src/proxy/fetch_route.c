@@ -118,6 +118,7 @@ static bool send_request(struct fetch *f, int fd)
     count(counters_of(f->pw), SERVER_HTTP_REQUESTS, 1);
     if (fetch_peer(f) != NULL)
         server_health_count_request(fetch_peer(f)->health);
+    f->ends.requests++;
     stream_open(&f->stream, f->pw->worker, fd, server_ready);
     if (fetch_wants_body(f) && request_expects_continue(f->request))
         worker_timer_set(f->pw->worker, &f->expect, continue_wait(f), continue_is_late);
@@ -265,6 +266,7 @@ bool fetch_open_route(struct fetch *f)
     /* It may have been opened for somebody who may go there. That says nothing of where a new one would go. */
     if (fd >= 0 && peer == NULL && !addresses_allowed(f, &f->ends.peer, 1, &refusal)) {
         close(fd);
+        pool_note_closed(f->pw->pool, f->ends.requests);
         fd = -1;
     }
     if (fd >= 0) {

@@ -8,10 +8,12 @@
 #include "base/hash.h"
 #include "base/strbuf.h"
 #include "net/addr.h"
+#include "net/pool.h"
 #include "net/resolve.h"
 #include "proxy/client_records.h"
 #include "proxy/gather.h"
 #include "proxy/log_entry.h"
+#include "proxy/read_sizes.h"
 
 /* Rows of a page, of all workers together; a worker gives its part of them, but as many as these. */
 #define VIEW_ROWS 1000
@@ -162,3 +164,16 @@ struct view_memory {
     } pools[POOL_N];
 };
 extern const struct gather_kind view_memory;
+
+/* --- connections to servers: mgr:pconn, mgr:io */
+
+struct view_server {
+    struct addr at;
+    struct view_text name;
+};
+struct view_servers {
+    struct view_rows rows; /* struct view_server: idle connections */
+    uint64_t uses[POOL_USES];
+    struct read_sizes reads;
+};
+extern const struct gather_kind view_servers;

@@ -14,6 +14,7 @@
 #include "proxy/internal_service.h"
 #include "proxy/old_servers.h"
 #include "proxy/out.h"
+#include "proxy/read_sizes.h"
 #include "proxy/reason_counts.h"
 #include "proxy/request.h"
 
@@ -61,6 +62,7 @@ struct proxy_worker {
     struct x_cache x_cache;
     uint64_t sequence;              /* lines logged: account.c */
     struct reason_counts reasons;   /* account.c */
+    struct read_sizes reads;        /* fetch_response.c */
     struct old_servers old_servers; /* fetch_route.c */
     unsigned round_robin;           /* peer_select.c */
     int64_t proxied_complaint;      /* client_proxied.c: monotonic; 0: never */

@@ -12,7 +12,7 @@ import pytest
 
 from client import soon
 from names import A, AAAA, NXDOMAIN, PTR, SILENCE, NameServer
-from origin import DEADLINE, ok
+from origin import CLOSE, DEADLINE, ok
 from proxy import NAME, needs
 from test_auth import DIGEST, HASHES, DigestUser, hashed, login, token, users
 from test_helpers import program
@@ -431,9 +431,38 @@ def test_mem(make_proxy, origin):
     assert shown == len(now) - 1 >= in_use
 
 
+def test_pconn_and_io(make_proxy, origin):
+    p = make_proxy()
+    asked = origin.page(ok(b'x' * 50, 'Cache-Control: no-store'))
+    others = set(origin.connections)
+    with p.connect() as c:  # one worker's: one connection to the origin carries all of them
+        for _ in range(3):
+            assert c.ask('GET', asked.url).status == 200
+        soon(lambda: '/' in page(p, 'pconn'), 'it is kept')
+        idle = page(p, 'pconn')
+        number, = set(origin.connections) - others
+        origin.idle_connection_ends(number)
+        soon(lambda: '\t3\t1\n' in page(p, 'pconn'), 'it is counted when it is closed')
+        assert c.ask('GET', origin.page([ok(b'x' * 30000, 'Connection: close'), CLOSE]).url).status == 200
+        soon(lambda: '\t1\t1\n' in page(p, 'pconn'), 'the other one, too')
+    at = origin.authority
+    head = '\n Pool 0 Stats\nserver-peers persistent connection counts:\n\n\t Requests\t Connection Count\n\t --------\t ----------------\n'
+    assert idle == f'{head}\n Pool 0 Hash Table\n\t item 0:\t{at}/{at}\n'
+    assert page(p, 'pconn') == f'{head}\t1\t1\n\t3\t1\n\n Pool 0 Hash Table\n'
+    text = page(p, 'io')
+    lines = text.splitlines()
+    assert lines[0] == 'HTTP I/O' and lines[2] == 'Read Histogram:' and lines[3].startswith('    1-    1: ')
+    sizes = {(int(low), int(high)): (int(n), int(share))
+             for low, high, n, share in re.findall(r'^ *(\d+)- *(\d+): +(\d+) +(\d+)%$', text, re.M)}
+    small = len(ok(b'x' * 50, 'Cache-Control: no-store'))
+    assert sum(n for (low, high), (n, _) in sizes.items() if low <= small <= high) >= 3
+    assert sum(n for n, _ in sizes.values()) == counted(text)['number of reads']
+    assert sum(low * n for (low, _), (n, _) in sizes.items()) <= 3 * small + 30200 <= sum(high * n for (_, high), (n, _) in sizes.items())
+
+
 # --- whatever happens meanwhile
 
-LIVE = ('active_requests', 'client_list', 'filedescriptors', 'fqdncache', 'idns', 'ipcache', 'mem', 'username_cache')
+LIVE = ('active_requests', 'client_list', 'filedescriptors', 'fqdncache', 'idns', 'io', 'ipcache', 'mem', 'pconn', 'username_cache')
 
 
 def test_menu_and_passwords(make_proxy):
