@@ -31,6 +31,8 @@ page_handler idns_page;                    /* dns_page.c */
 page_handler username_cache_page;          /* users_page.c */
 page_handler mem_page;                     /* memory_page.c */
 page_handler pconn_page, io_page;          /* servers_page.c */
+page_handler refresh_page;                 /* refresh_page.c */
+page_handler events_page;                  /* events_page.c */
 page_handler active_requests_page;         /* requests_page.c */
 page_handler storedir_page, objects_page;  /* store_page.c */
 

@@ -67,6 +67,7 @@ static void describe(struct fetch *f, const struct head *h, struct cache_control
         .mono = worker_mono(w),
         .rule = settings_refresh_rule(f->settings, request_store_id(f->request)),
     };
+    refresh_counts_rule(&f->pw->refresh, f->settings, recipe->rule);
 }
 
 size_t fetch_window(const struct fetch *f)
@@ -259,8 +260,10 @@ void fetch_set_head(struct fetch *f, const struct head *h)
     describe(f, h, &cc, &recipe);
     q.rule = recipe.rule;
     q.is_part = is_part_asked_for(f, h, &recipe);
-    if (f->cacheable && may_store(f))
+    if (f->cacheable && may_store(f)) {
         reason = storable(&q, &recipe.lifetime, &source);
+        f->pw->refresh.stored[source]++;
+    }
     if (reason == STORE_YES && recipe.lifetime < s->minimum_expiry_time / US_PER_S &&
         !response_has_validator(h, worker_wall(f->pw->worker) / US_PER_S))
         reason = STORE_NO_FRESHNESS;

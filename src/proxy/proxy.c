@@ -251,6 +251,7 @@ static void use_settings(struct proxy_worker *pw, const int *fds)
     make_via(pw);
     x_cache_prepare(&pw->x_cache, pw->settings);
     pw->resolver = make_resolver(pw);
+    refresh_counts_use(&pw->refresh, pw->settings);
     set_listeners(pw, fds);
 }
 
@@ -383,6 +384,7 @@ static void run_end(struct worker_msg *m)
     free_old_resolvers(pw, true);
     externals_free(pw);
     resolver_free(&pw->resolver);
+    refresh_counts_use(&pw->refresh, NULL);
     list_remove(&pw->tick.node);
     worker_stop(pw->worker);
     free(o);

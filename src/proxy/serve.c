@@ -408,6 +408,7 @@ static void serve_cached(struct client_conn *c, const struct request *r, struct 
     } else if (o != NULL) {
         enum reuse reuse = reuse_of(o, wishes_of(s, r, &changed), r->ignore_cc, worker_mono(pw->worker), &m.reason);
 
+        pw->refresh.lookups[reuse]++;
         if (reuse == REUSE_FRESH && wishes_ims_refreshed(s, r)) {
             reuse = REUSE_ASKED;
             m.reason = "every condition is asked about: refresh_all_ims, refresh-ims";

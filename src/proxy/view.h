@@ -14,6 +14,7 @@
 #include "proxy/gather.h"
 #include "proxy/log_entry.h"
 #include "proxy/read_sizes.h"
+#include "proxy/refresh_counts.h"
 
 /* Rows of a page, of all workers together; a worker gives its part of them, but as many as these. */
 #define VIEW_ROWS 1000
@@ -177,3 +178,13 @@ struct view_servers {
     struct read_sizes reads;
 };
 extern const struct gather_kind view_servers;
+
+/* --- freshness: mgr:refresh; periodic work: mgr:events */
+
+extern const struct gather_kind view_refresh; /* struct refresh_counts; its settings are only to be compared */
+
+struct view_events {
+    bool has_tick;
+    int64_t tick_in; /* microseconds until the worker looks through its connections, once a second */
+};
+extern const struct gather_kind view_events;

@@ -16,6 +16,7 @@
 #include "proxy/out.h"
 #include "proxy/read_sizes.h"
 #include "proxy/reason_counts.h"
+#include "proxy/refresh_counts.h"
 #include "proxy/request.h"
 
 struct proxy;
@@ -62,6 +63,7 @@ struct proxy_worker {
     struct x_cache x_cache;
     uint64_t sequence;              /* lines logged: account.c */
     struct reason_counts reasons;   /* account.c */
+    struct refresh_counts refresh;  /* serve.c, fetch_store.c */
     struct read_sizes reads;        /* fetch_response.c */
     struct old_servers old_servers; /* fetch_route.c */
     unsigned round_robin;           /* peer_select.c */

@@ -104,7 +104,8 @@ void store_each(struct store *s, bool (*each)(const struct object *o, void *ctx)
 const struct gather_kind view_requests = { 1, NULL, NULL }, view_clients = { 1, NULL, NULL },
                          view_descriptors = { 1, NULL, NULL }, view_addresses = { 1, NULL, NULL },
                          view_names = { 1, NULL, NULL }, view_dns = { 1, NULL, NULL }, view_users = { 1, NULL, NULL },
-                         view_memory = { 1, NULL, NULL }, view_servers = { 1, NULL, NULL };
+                         view_memory = { 1, NULL, NULL }, view_servers = { 1, NULL, NULL },
+                         view_refresh = { 1, NULL, NULL }, view_events = { 1, NULL, NULL };
 
 void store_each_block_size(const struct store *s, void (*each)(size_t size, size_t used, size_t unused, void *ctx),
                            void *ctx)

@@ -12,7 +12,7 @@ import pytest
 
 from client import soon
 from names import A, AAAA, NXDOMAIN, PTR, SILENCE, NameServer
-from origin import CLOSE, DEADLINE, ok
+from origin import CLOSE, DEADLINE, not_modified, ok
 from proxy import NAME, needs
 from test_auth import DIGEST, HASHES, DigestUser, hashed, login, token, users
 from test_helpers import program
@@ -460,9 +460,45 @@ def test_pconn_and_io(make_proxy, origin):
     assert sum(low * n for (low, _), (n, _) in sizes.items()) <= 3 * small + 30200 <= sum(high * n for (_, high), (n, _) in sizes.items())
 
 
+def test_refresh(make_proxy, origin):
+    p = make_proxy('refresh_pattern -i /IMAGES 5 20% 4320\nrefresh_pattern nothing 0 20% 4320\nrefresh_pattern . 0 20% 4320\n')
+    explicit, unknown = origin.page(ok(b'x', 'Cache-Control: max-age=1000')), origin.page(ok(b'x', dated=True), name='images')
+    stale = origin.page(ok(b'x', 'Cache-Control: max-age=0', 'ETag: "1"'), not_modified('ETag: "1"'))
+    for url in (explicit.url, explicit.url, unknown.url, unknown.url, unknown.url, stale.url, stale.url):
+        assert p.get(url).status == 200
+    assert p.get(explicit.url, 'Cache-Control: no-cache').status == 200
+    text = page(p, 'refresh')
+    assert text.startswith('\nRefresh pattern usage:\n\n  Used      \tChecks    \t% Matches\tPattern\n')
+    rows = [line.split('\t') for line in text.splitlines()[4:7]]
+    # Asked of the origin: each page once, the stale one and the one with no-cache twice.
+    assert [(int(used), int(checks), share.strip(), pattern) for used, checks, share, pattern in rows] == [
+        (1, 5, '20.00', '-i /IMAGES'), (0, 4, '0.00', 'nothing'), (4, 4, '100.00', '.')]
+    calls = dict(re.findall(r'^ *(\w+(?: \w+)?)\t +(\d+)\t *[\d.]+$', text, re.M))
+    assert (calls['HTTP'], calls['ICP'], calls['On Store']) == ('5', '0', '4')
+    http, stored = (dict((name, int(n)) for n, name in re.findall(r'^ *(\d+)\t *[\d.]+\t(.*)$', part, re.M))
+                    for part in re.split(r'On Store histogram:', text.split('HTTP histogram:')[1]))
+    assert {name: n for name, n in http.items() if n} == {
+        'Fresh: expires time not reached': 3, 'Stale: expires time reached': 1, 'Stale: request has no-cache directive': 1}
+    assert {name: n for name, n in stored.items() if n} == {
+        'Fresh: expires time not reached': 3, 'Fresh: refresh_pattern min value': 1}
+    p.signal(signal.SIGHUP)
+    soon(lambda: page(p, 'refresh').splitlines()[4].split() == ['0', '0', '0.00', '-i', '/IMAGES'], 'patterns begin anew with a reload')
+
+
+def test_events(proxy):
+    text = page(proxy, 'events')
+    assert re.match(r'Last event to run: (workerTick|statSample)\n\nOperation                \tNext Execution \tWeight\tCallback Valid\?\n', text)
+    due = dict(re.findall(r'^(\S.{24})\t(\d+\.\d{3}) sec\t    1\t N/A$', text, re.M))
+    due = {name.strip(): float(seconds) for name, seconds in due.items()}
+    assert set(due) == {'workerTick 0', 'workerTick 1', 'statSample'}
+    assert 0 <= due['workerTick 0'] <= 1 >= due['workerTick 1'] >= 0 <= due['statSample'] <= 60
+    soon(lambda: 'statSample                \t' + f'{due["statSample"]:.3f}' not in page(proxy, 'events'), 'time passes')
+
+
 # --- whatever happens meanwhile
 
-LIVE = ('active_requests', 'client_list', 'filedescriptors', 'fqdncache', 'idns', 'io', 'ipcache', 'mem', 'pconn', 'username_cache')
+LIVE = ('active_requests', 'client_list', 'events', 'filedescriptors', 'fqdncache', 'idns', 'io', 'ipcache', 'mem', 'pconn', 'refresh',
+        'username_cache')
 
 
 def test_menu_and_passwords(make_proxy):
@@ -505,7 +541,7 @@ def test_pipelined(proxy):
         c.send(b''.join(f'GET http://{NAME}:{proxy.port}/squid-internal-mgr/{name} HTTP/1.1\r\nHost: x\r\n\r\n'.encode()
                         for name in LIVE))
         bodies = [c.response().body.decode() for _ in LIVE]
-    assert bodies[1].startswith('Cache Clients:') and bodies[-1].startswith('Cached Usernames:')
+    assert bodies[1].startswith('Cache Clients:') and bodies[2].startswith('Last event') and bodies[-1].startswith('Cached Usernames:')
 
 
 def test_who_leaves_and_reloads_harm_nobody(make_proxy):
