@@ -99,7 +99,10 @@ void idns_page(struct page_request *r, struct strbuf *out)
 
     sb_str(out, "Internal DNS Statistics:\n\n");
     add_queue(r, out);
-    sb_str(out, "\nDNS jumbo-grams: not working\n"); /* EDNS is not asked for */
+    if (r->q->settings->dns_packet_max > 0)
+        sb_printf(out, "\nDNS jumbo-grams: %" PRId64 " Bytes\n", r->q->settings->dns_packet_max);
+    else
+        sb_str(out, "\nDNS jumbo-grams: not working\n");
     add_servers(out, &t);
     add_rcodes(out, &t);
 }

@@ -18,6 +18,8 @@ static void add_client(struct view_memory *v, const struct client_conn *c)
         count_pool(v, POOL_KEPT, 1, c->kept_capacity);
     if (c->tx != NULL)
         count_pool(v, POOL_TRANSACTION, 1, sizeof *c->tx);
+    for (struct transaction *t = c->ahead; t != NULL; t = *transaction_behind(t))
+        count_pool(v, POOL_TRANSACTION, 1, sizeof *t);
     if (c->tunnel != NULL)
         count_pool(v, POOL_TUNNEL, 1, tunnel_memory(c->tunnel));
 }

@@ -30,26 +30,38 @@ static void fill(struct view_request *v, struct view_rows *rows, const struct cl
     v->age = worker_mono(c->pw->worker) - r->start_mono;
 }
 
+static void add_transaction(struct view_rows *rows, const struct client_conn *c, struct transaction *t)
+{
+    const struct log_entry *log = transaction_log(t);
+    struct view_request *v = view_row(rows, sizeof *v);
+
+    if (v == NULL)
+        return;
+    fill(v, rows, c, transaction_request(t), log);
+    v->out = log->bytes_out;
+    v->delayed = transaction_is_delayed(t);
+    v->doing = t == c->tx ? "Request" : "Request behind another one";
+}
+
+static void add_tunnel(struct view_rows *rows, const struct client_conn *c)
+{
+    struct view_request *v = view_row(rows, sizeof *v);
+
+    if (v == NULL)
+        return;
+    fill(v, rows, c, tunnel_request(c->tunnel), tunnel_log(c->tunnel));
+    v->out = tunnel_bytes_down(c->tunnel);
+    v->doing = "Tunnel";
+}
+
 static void add_client(struct view_rows *rows, const struct client_conn *c)
 {
-    struct view_request *v;
-
-    if (c->tx == NULL && c->tunnel == NULL)
-        return;
-    if ((v = view_row(rows, sizeof *v)) == NULL)
-        return;
-    if (c->tx != NULL) {
-        const struct log_entry *log = transaction_log(c->tx);
-
-        fill(v, rows, c, transaction_request(c->tx), log);
-        v->out = log->bytes_out;
-        v->delayed = transaction_is_delayed(c->tx);
-        v->doing = "Request";
-    } else {
-        fill(v, rows, c, tunnel_request(c->tunnel), tunnel_log(c->tunnel));
-        v->out = tunnel_bytes_down(c->tunnel);
-        v->doing = "Tunnel";
-    }
+    if (c->tx != NULL)
+        add_transaction(rows, c, c->tx);
+    for (struct transaction *t = c->ahead; t != NULL; t = *transaction_behind(t))
+        add_transaction(rows, c, t);
+    if (c->tunnel != NULL)
+        add_tunnel(rows, c);
 }
 
 static void add(struct worker *w, void *share)

@@ -312,6 +312,7 @@ def test_idns(make_proxy, names):
     # A header, the name, type and class.
     assert [(size, sends, name) for size, sends, _, _, name in queue] == [('29', '1', 'silent.test')] * 2
     assert all(first == last and float(first) < 30 for _, _, first, last, _ in queue)
+    assert '\nDNS jumbo-grams: not working\n' in text
     servers = re.findall(r'^(\d\S+) +(\d+) +(\d+) recurse$', text, re.M)
     assert servers == [(names.host, '4', '2'), ('127.53.9.9', '0', '0')]
     assert f'{names.host:45} {4:9d} {2:9d} recurse\n' in text
@@ -322,13 +323,15 @@ def test_idns(make_proxy, names):
 
 def test_idns_sees_repeated_queries(make_proxy, origin, names):
     names.names['late.test'] = SILENCE
-    p = make_proxy(f'dns_nameservers {names.host}\ndns_timeout 30 seconds\ndns_retransmit_interval 300 milliseconds\n')
+    p = make_proxy(f'dns_nameservers {names.host}\ndns_timeout 30 seconds\ndns_retransmit_interval 300 milliseconds\n'
+                   'dns_packet_max 1232 bytes\n')
     with p.connect() as c:
         c.send(f'GET http://late.test:{origin.port}/ HTTP/1.1\r\nHost: late.test\r\n\r\n'.encode())
         soon(lambda: names.times_asked(A) >= 2 <= names.times_asked(AAAA), 'it is asked for again')
         names.names['late.test'] = '127.0.0.1'
         assert c.response().status in (200, 404)
     text = page(p, 'idns')
+    assert '\nDNS jumbo-grams: 1232 Bytes\n' in text
     (_, sent, come), = re.findall(r'^(127\.53\S+) +(\d+) +(\d+) recurse$', text, re.M)
     assert int(sent) == len(names.asked) and come == '2'
     assert not re.search(r'^0x', text, re.M), 'nothing waits'
@@ -493,6 +496,19 @@ def test_events(proxy):
     assert set(due) == {'workerTick 0', 'workerTick 1', 'statSample'}
     assert 0 <= due['workerTick 0'] <= 1 >= due['workerTick 1'] >= 0 <= due['statSample'] <= 60
     soon(lambda: 'statSample                \t' + f'{due["statSample"]:.3f}' not in page(proxy, 'events'), 'time passes')
+
+
+def test_requests_begun_ahead(make_proxy, origin):
+    first, second = held(origin)[0], held(origin)[0]
+    p = make_proxy('pipeline_prefetch 1\n')
+    with p.connect() as c:
+        c.send(b''.join(f'GET {asked.url} HTTP/1.1\r\nHost: x\r\n\r\n'.encode() for asked in (first, second)))
+        first.wait(1)
+        second.wait(1)
+        doing = {row['uri']: row['FD desc'] for row in requests(page(p, 'active_requests'))}
+        assert (doing[first.url], doing[second.url]) == ('Request', 'Request behind another one')
+        assert int(pools(page(p, 'mem'))['Transaction'][14]) == 3
+        c.reset()
 
 
 # --- whatever happens meanwhile
